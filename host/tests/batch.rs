@@ -1,12 +1,12 @@
-//! Points of a plan, made in this process by workers that die, race and find what others left: the
-//! same bytes in the end, or a refusal that says what to do.
+//! Points of a plan, executed in this process by workers that die, compete and continue each other's
+//! runs: the same bytes in the end, or a typed refusal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gleaner_experiment::batch::{
-    EngineError, EngineOptions, Making, Outcome, Plan, PlanError, Point, PointError, Watcher,
-    carry_out, gather, make_point, run_directory,
+use gleaner_experiment::{
+    Attempt, EngineOptions, ExperimentError, Keep, Outcome, Plan, Point, PointError, Watcher,
+    execute, execute_point, gather, run_directory,
 };
 use gleaner_sim::fleet;
 use gleaner_sim::run::{Observer, Run, RunDirectory, RunError, Silent, Summary};
@@ -31,12 +31,12 @@ fn point(seed: i64) -> Point {
 }
 
 fn plan(seeds: i64) -> Plan {
-    Plan::new((0..seeds).map(point).collect(), false)
+    Plan::new("batch", Keep::Logs, (0..seeds).map(point).collect())
 }
 
-const ALONE: Making = Making {
+const ALONE: Attempt = Attempt {
     threads: 1,
-    reports: false,
+    keep: Keep::Logs,
     wait: false,
     force: false,
 };
@@ -46,10 +46,10 @@ fn sums(dir: &Path, point: &Point) -> String {
     fs::read_to_string(run.file(RunDirectory::SUMS)).unwrap()
 }
 
-/// What a point comes to if nobody disturbs it.
+/// Returns the result of a point that is not disturbed.
 fn undisturbed(point: &Point) -> (Summary, String) {
     let folder = tempfile::tempdir().unwrap();
-    let summary = make_point(folder.path(), point, &ALONE, &mut Silent).unwrap();
+    let summary = execute_point(folder.path(), point, &ALONE, &mut Silent).unwrap();
     (summary, sums(folder.path(), point))
 }
 
@@ -74,20 +74,20 @@ impl Watcher for Names {
 }
 
 #[test]
-fn a_plan_is_carried_out_once_and_gathered_in_its_order() {
+fn a_plan_is_executed_once_and_gathered_in_its_order() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(3);
     plan.write(folder.path()).unwrap();
     let options = EngineOptions::local(2);
     let mut names = Names::default();
-    let first = carry_out(&plan, folder.path(), &options, &mut names).unwrap();
+    let first = execute(&plan, folder.path(), &options, &mut names).unwrap();
     assert_eq!(names.0.len(), 3);
     let made = |point: &Point| {
         let file = run_directory(folder.path(), point).file(RunDirectory::SUMS);
         fs::metadata(file).unwrap().modified().unwrap()
     };
     let times: Vec<_> = plan.points().iter().map(made).collect();
-    let again = carry_out(&plan, folder.path(), &options, &mut Names::default()).unwrap();
+    let again = execute(&plan, folder.path(), &options, &mut Names::default()).unwrap();
     assert_eq!(plan.points().iter().map(made).collect::<Vec<_>>(), times);
     let read = Plan::read(folder.path()).unwrap();
     assert_eq!(read.digest(), plan.digest());
@@ -106,7 +106,7 @@ fn a_point_that_stops_after_every_round_ends_with_the_same_bytes() {
     let dir = folder.path();
     let mut stops = Vec::new();
     let summary = loop {
-        match make_point(dir, &point, &ALONE, &mut After(1)) {
+        match execute_point(dir, &point, &ALONE, &mut After(1)) {
             Ok(summary) => break summary,
             Err(PointError::Paused { round }) => stops.push(round),
             Err(error) => panic!("{error}"),
@@ -118,15 +118,15 @@ fn a_point_that_stops_after_every_round_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn workers_that_ignore_each_others_locks_come_to_one_run_with_the_same_bytes() {
+fn two_workers_on_one_point_without_locks_end_with_one_run_of_the_same_bytes() {
     let (point, folder) = (point(8), tempfile::tempdir().unwrap());
     let dir = folder.path();
-    let how = Making {
+    let how = Attempt {
         force: true,
         ..ALONE
     };
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
-        let work = || make_point(dir, &point, &how, &mut Silent);
+        let work = || execute_point(dir, &point, &how, &mut Silent);
         let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|it| it.join().unwrap()).collect()
     });
@@ -166,25 +166,25 @@ impl<F: FnMut()> Observer for Then<F> {
 }
 
 #[test]
-fn a_worker_whose_folder_is_swept_leaves_the_point_or_has_what_the_other_made() {
+fn a_worker_whose_folder_is_removed_leaves_the_point_to_the_other() {
     let (point, folder) = (point(14), tempfile::tempdir().unwrap());
     let (summary, expected) = undisturbed(&point);
-    let force = Making {
+    let force = Attempt {
         force: true,
         ..ALONE
     };
     for round in [1, ROUNDS as usize] {
         let dir = &folder.path().join(round.to_string());
         let sweep = || fs::remove_dir_all(dir.join("work")).unwrap();
-        let swept = make_point(dir, &point, &ALONE, &mut Then::new(round, sweep)).unwrap_err();
+        let swept = execute_point(dir, &point, &ALONE, &mut Then::new(round, sweep)).unwrap_err();
         assert!(matches!(swept, PointError::Taken { .. }), "{swept}");
         assert!(!dir.join("failed").exists());
 
         let faster = || {
-            let made = make_point(dir, &point, &force, &mut Silent);
+            let made = execute_point(dir, &point, &force, &mut Silent);
             assert_eq!(made.unwrap(), summary);
         };
-        let made = make_point(dir, &point, &ALONE, &mut Then::new(round, faster));
+        let made = execute_point(dir, &point, &ALONE, &mut Then::new(round, faster));
         assert_eq!(made.unwrap(), summary);
         assert_eq!(sums(dir, &point), expected);
         assert!(!dir.join("failed").exists() && !dir.join("work").exists());
@@ -197,12 +197,12 @@ fn a_whole_run_that_is_being_removed_is_not_published() {
     let dir = folder.path();
     let place = run_directory(dir, &point);
     for (ending, rounds) in [("dead", 0), ("dead.gone", ROUNDS as usize)] {
-        make_point(dir, &point, &ALONE, &mut Silent).unwrap();
+        execute_point(dir, &point, &ALONE, &mut Silent).unwrap();
         fs::create_dir(dir.join("work")).unwrap();
         let left = dir.join("work").join(format!("{}.{ending}", point.id));
         fs::rename(place.path(), left).unwrap();
         let mut counted = Then::new(0, || ());
-        make_point(dir, &point, &ALONE, &mut counted).unwrap();
+        execute_point(dir, &point, &ALONE, &mut counted).unwrap();
         assert_eq!(counted.rounds, rounds, "{ending}");
         assert_eq!(sums(dir, &point), undisturbed(&point).1);
         assert!(!dir.join("work").exists());
@@ -217,20 +217,20 @@ fn one_of_two_workers_leaves_or_waits() {
     struct Meanwhile<'a>(&'a Path, &'a Point, bool);
     impl Observer for Meanwhile<'_> {
         fn round(&mut self, _: &gleaner_sim::round::RoundLog) {
-            let refused = make_point(self.0, self.1, &ALONE, &mut Silent).unwrap_err();
-            let owner = format!("process {} on", std::process::id());
-            assert!(refused.to_string().contains(&owner), "{refused}");
+            let refused = execute_point(self.0, self.1, &ALONE, &mut Silent).unwrap_err();
+            let here = format!("process {} on", std::process::id());
+            assert!(matches!(refused, PointError::Taken { owner } if owner.starts_with(&here)));
             self.2 = true;
         }
     }
     let mut meanwhile = Meanwhile(dir, &point, false);
     std::thread::scope(|scope| {
-        let made = scope.spawn(|| make_point(dir, &point, &ALONE, &mut meanwhile));
-        let how = Making {
+        let made = scope.spawn(|| execute_point(dir, &point, &ALONE, &mut meanwhile));
+        let how = Attempt {
             wait: true,
             ..ALONE
         };
-        let waited = make_point(dir, &point, &how, &mut Silent);
+        let waited = execute_point(dir, &point, &how, &mut Silent);
         match made.join().unwrap() {
             Ok(summary) => assert_eq!(summary, waited.unwrap()),
             // The other was first.
@@ -241,7 +241,7 @@ fn one_of_two_workers_leaves_or_waits() {
 }
 
 #[test]
-fn what_an_earlier_version_began_in_the_points_place_goes_on() {
+fn a_run_that_an_earlier_version_began_in_the_points_place_continues() {
     let (point, folder) = (point(10), tempfile::tempdir().unwrap());
     let dir = folder.path();
     let place = run_directory(dir, &point);
@@ -259,9 +259,9 @@ fn what_an_earlier_version_began_in_the_points_place_goes_on() {
         }
     }
     let mut notices = Notices::default();
-    make_point(dir, &point, &ALONE, &mut notices).unwrap();
+    execute_point(dir, &point, &ALONE, &mut notices).unwrap();
     let text = notices.0.join("\n");
-    assert!(text.contains("going on after round 4"), "{text}");
+    assert!(text.contains("after round 4"), "{text}");
     assert_eq!(sums(dir, &point), undisturbed(&point).1);
     assert!(!dir.join("work").exists());
 }
@@ -271,7 +271,7 @@ fn leftovers_that_are_damaged_or_of_another_point_are_not_used() {
     let (point, other) = (point(11), point(12));
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    let paused = make_point(dir, &other, &ALONE, &mut After(3));
+    let paused = execute_point(dir, &other, &ALONE, &mut After(3));
     assert!(matches!(paused, Err(PointError::Paused { round: 3 })));
     let work = |id: &str| -> Vec<PathBuf> {
         let entries = fs::read_dir(dir.join("work")).unwrap().flatten();
@@ -284,7 +284,7 @@ fn leftovers_that_are_damaged_or_of_another_point_are_not_used() {
     let foreign = dir.join("work").join(format!("{}.foreign", point.id));
     fs::rename(left, &foreign).unwrap();
     for damage in ["log", "checkpoint"] {
-        let paused = make_point(dir, &point, &ALONE, &mut After(2));
+        let paused = execute_point(dir, &point, &ALONE, &mut After(2));
         assert!(matches!(paused, Err(PointError::Paused { round: 2 })));
         let own = &work(&point.id)[0];
         match damage {
@@ -293,12 +293,57 @@ fn leftovers_that_are_damaged_or_of_another_point_are_not_used() {
         }
         let _ = fs::remove_file(own.join("checkpoint.previous.bin"));
     }
-    make_point(dir, &point, &ALONE, &mut Silent).unwrap();
+    execute_point(dir, &point, &ALONE, &mut Silent).unwrap();
     assert_eq!(sums(dir, &point), undisturbed(&point).1);
 }
 
 #[test]
-fn a_worker_with_another_result_is_told_so_and_both_are_kept() {
+fn a_half_written_row_after_the_checkpoint_is_cut_off() {
+    let (point, folder) = (point(16), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    let paused = execute_point(dir, &point, &ALONE, &mut After(2));
+    assert!(matches!(paused, Err(PointError::Paused { round: 2 })));
+    let work = fs::read_dir(dir.join("work")).unwrap().flatten();
+    let left = work.map(|it| it.path()).find(|it| it.is_dir()).unwrap();
+    for name in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
+        let mut log = fs::read(left.join(name)).unwrap();
+        // The worker died in the middle of a row of round 3.
+        log.extend_from_within(..20);
+        fs::write(left.join(name), log).unwrap();
+    }
+    let mut rounds = Then::new(0, || ());
+    execute_point(dir, &point, &ALONE, &mut rounds).unwrap();
+    assert_eq!(
+        rounds.rounds as i64,
+        ROUNDS - 2,
+        "continued from the checkpoint"
+    );
+    assert_eq!(sums(dir, &point), undisturbed(&point).1);
+}
+
+#[test]
+fn a_run_of_which_only_the_summary_stays_is_checked_and_read_back() {
+    let (folder, how) = (
+        tempfile::tempdir().unwrap(),
+        Attempt {
+            keep: Keep::Summary,
+            ..ALONE
+        },
+    );
+    let plan = Plan::new("batch", Keep::Summary, vec![point(17)]);
+    let (dir, point) = (folder.path(), &plan.points()[0]);
+    let first = execute_point(dir, point, &how, &mut Silent).unwrap();
+    assert_eq!(first, undisturbed(point).0);
+    assert_eq!(gather(&plan, dir).remove(0).unwrap(), first);
+    let run = run_directory(dir, point);
+    assert!(!run.file(RunDirectory::CLIENTS).exists() && !run.file(RunDirectory::MODEL).exists());
+    fs::write(run.file(RunDirectory::ROUNDS), "").unwrap();
+    let refused = gather(&plan, dir).remove(0);
+    assert!(matches!(refused, Err(PointError::Damaged { .. })));
+}
+
+#[test]
+fn different_results_of_one_point_are_an_error_and_both_are_kept() {
     let (point, folder) = (point(13), tempfile::tempdir().unwrap());
     let dir = folder.path();
     /// Puts a run of other bytes into the point's place just before this one is complete.
@@ -312,11 +357,11 @@ fn a_worker_with_another_result_is_told_so_and_both_are_kept() {
             }
         }
     }
-    let refused = make_point(dir, &point, &ALONE, &mut Rival(dir, &point)).unwrap_err();
+    let refused = execute_point(dir, &point, &ALONE, &mut Rival(dir, &point)).unwrap_err();
     assert!(matches!(refused, PointError::Differs { .. }), "{refused}");
-    let plan = Plan::new(vec![point], false);
-    let gathered = gather(&plan, dir).remove(0).unwrap_err().to_string();
-    assert!(gathered.contains("SHA256SUMS"), "{gathered}");
+    let plan = Plan::new("batch", Keep::Logs, vec![point]);
+    let gathered = gather(&plan, dir).remove(0).unwrap_err();
+    assert!(matches!(gathered, PointError::Damaged { .. }), "{gathered}");
 }
 
 #[test]
@@ -324,7 +369,7 @@ fn a_complete_point_that_was_changed_is_refused_by_name() {
     let (plan, folder) = (plan(1), tempfile::tempdir().unwrap());
     let dir = folder.path();
     plan.write(dir).unwrap();
-    make_point(dir, &plan.points()[0], &ALONE, &mut Silent).unwrap();
+    execute_point(dir, &plan.points()[0], &ALONE, &mut Silent).unwrap();
     let log = run_directory(dir, &plan.points()[0]).file(RunDirectory::ROUNDS);
     let text = fs::read_to_string(&log).unwrap();
     let cut = text.lines().next().unwrap().len() + 1;
@@ -334,28 +379,31 @@ fn a_complete_point_that_was_changed_is_refused_by_name() {
 }
 
 #[test]
-fn plans_that_are_damaged_edited_foreign_or_of_another_sweep_are_refused_by_name() {
+fn plans_that_are_damaged_edited_or_of_another_study_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
-    assert!(matches!(Plan::read(dir), Err(PlanError::Absent { .. })));
+    assert!(matches!(
+        Plan::read(dir),
+        Err(ExperimentError::NoPlan { .. })
+    ));
     let plan = plan(2);
     plan.write(dir).unwrap();
     plan.write(dir).unwrap();
-    let other = Plan::new(vec![point(40)], false);
-    assert!(matches!(other.write(dir), Err(PlanError::Other { .. })));
-    let mut nobody = Names::default();
-    let refused = carry_out(&other, dir, &EngineOptions::local(1), &mut nobody);
+    let other = Plan::new("another", Keep::Logs, vec![point(40)]);
     assert!(matches!(
-        refused,
-        Err(EngineError::Plan(PlanError::Other { .. }))
+        other.write(dir),
+        Err(ExperimentError::OtherPlan { .. })
     ));
+    let mut nobody = Names::default();
+    let refused = execute(&other, dir, &EngineOptions::local(1), &mut nobody);
+    assert!(matches!(refused, Err(ExperimentError::OtherPlan { .. })));
 
     let file = dir.join("plan.json");
     let text = fs::read_to_string(&file).unwrap();
     for (from, to) in [
-        ("\"reports\": false", "\"reports\": true"),
+        ("\"keep\": \"logs\"", "\"keep\": \"report\""),
         ("\"0\"", "\"1\""),
-        ("gleaner plan 1", "gleaner plan 2"),
+        ("gleaner plan 2", "gleaner plan 3"),
         ("{", ""),
         ("\"values\"", "\"value\""),
     ] {
@@ -371,7 +419,10 @@ fn plans_that_are_damaged_edited_foreign_or_of_another_sweep_are_refused_by_name
         assert!(Plan::read(dir).is_err(), "{cut}");
     }
     fs::write(&file, b"\xff\xfe").unwrap();
-    assert!(matches!(Plan::read(dir), Err(PlanError::Edited { .. })));
+    assert!(matches!(
+        Plan::read(dir),
+        Err(ExperimentError::PlanEdited { .. })
+    ));
     fs::write(&file, &text).unwrap();
 
     let scenario = dir.join(format!("scenarios/{}.toml", plan.points()[1].id));
@@ -379,17 +430,17 @@ fn plans_that_are_damaged_edited_foreign_or_of_another_sweep_are_refused_by_name
     fs::write(&scenario, planned.replace("rounds = 6", "rounds = 7")).unwrap();
     assert_ne!(fs::read_to_string(&scenario).unwrap(), planned);
     let refused = Plan::read_point(dir, 1).unwrap_err();
-    assert!(matches!(&refused, PlanError::Scenario { path, .. } if *path == scenario));
+    assert!(matches!(&refused, ExperimentError::PlanScenario { path, .. } if *path == scenario));
     assert!(Plan::read_point(dir, 0).is_ok());
     fs::remove_file(&scenario).unwrap();
     let refused = Plan::read(dir).unwrap_err().to_string();
     assert!(refused.contains(scenario.to_str().unwrap()), "{refused}");
-    // Planning the same again mends it.
+    // Planning the same again restores it.
     plan.write(dir).unwrap();
     assert_eq!(Plan::read(dir).unwrap().digest(), plan.digest());
     assert!(matches!(
         Plan::read_point(dir, 2),
-        Err(PlanError::Range {
+        Err(ExperimentError::NoPoint {
             number: 2,
             points: 2,
             ..

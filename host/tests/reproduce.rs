@@ -1,5 +1,5 @@
-//! `gleaner reproduce --scale smoke` through the real program: its files, again without a run, killed
-//! in the middle, and with a damaged run.
+//! `gleaner reproduce --scale smoke` as a process: its files, a repetition without runs, a kill, and a
+//! damaged run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,18 +64,18 @@ fn column(csv: &str, wanted: &str, keys: &[(&str, &str)]) -> Vec<f64> {
 }
 
 #[test]
-fn a_smoke_check_runs_is_not_run_again_survives_a_kill_and_names_what_is_damaged() {
+fn a_smoke_check_is_executed_once_survives_a_kill_and_names_damaged_files() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let said = succeed(&mut reproduce(&out, &[]));
     let said = String::from_utf8(said.stdout).unwrap();
-    assert!(said.contains("reproduction.html"), "{said}");
+    assert!(said.contains("report.html"), "{said}");
 
     // Orders that hold at any size: chosen powers cost less than full power, and glean the least.
     let whole = files(&out);
     let table = String::from_utf8(whole["table-accuracy-mnist.csv"].clone()).unwrap();
     let energy = |algorithm: &str, power: &str| {
-        let keys = [("algorithm", algorithm), ("edition", "repaired")];
+        let keys = [("algorithm", algorithm), ("formulas", "repaired")];
         column(&table, power, &keys)
     };
     let (cre, glean) = (
@@ -103,7 +103,7 @@ fn a_smoke_check_runs_is_not_run_again_survives_a_kill_and_names_what_is_damaged
     // More weight on learning spends more.
     let over_v = String::from_utf8(whole["fig-v.csv"].clone()).unwrap();
     let spent = |v: &str| {
-        let keys = [("v", v), ("edition", "repaired"), ("algorithm", "cre")];
+        let keys = [("v", v), ("formulas", "repaired"), ("algorithm", "cre")];
         column(&over_v, "energy_full_mj", &keys)[0]
     };
     assert!(spent("0.001") < spent("10"), "{over_v}");
@@ -117,7 +117,7 @@ fn a_smoke_check_runs_is_not_run_again_survives_a_kill_and_names_what_is_damaged
             .iter()
             .all(|claim| claim["verdict"] == "not-testable")
     );
-    let page = String::from_utf8(whole["reproduction.html"].clone()).unwrap();
+    let page = String::from_utf8(whole["report.html"].clone()).unwrap();
     assert!(page.contains("CNN on CIFAR-10: not run at this scale"));
     assert!(page.contains("It settles no claim."));
     assert!(!page.contains("href=") && !page.contains("src="));
@@ -179,7 +179,7 @@ fn a_smoke_check_runs_is_not_run_again_survives_a_kill_and_names_what_is_damaged
 }
 
 #[test]
-fn an_unknown_exhibit_is_refused_with_all_that_there_are() {
+fn an_unknown_exhibit_is_refused_with_a_list_of_all() {
     let folder = tempfile::tempdir().unwrap();
     let refused = reproduce(folder.path(), &["--only", "fig-9"])
         .output()

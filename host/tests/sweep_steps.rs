@@ -1,4 +1,4 @@
-//! `gleaner sweep plan`, `point` and `gather` as processes: killed, stopped, out of room, at odds.
+//! `gleaner sweep plan`, `point` and `gather` as processes that are killed, stopped, or out of disk space.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -86,7 +86,7 @@ fn logged(work: &Path) -> u64 {
         .sum()
 }
 
-/// Leaves the processors to those who are watched.
+/// Sleeps for a moment.
 fn pause() {
     std::thread::sleep(Duration::from_millis(2));
 }
@@ -96,7 +96,7 @@ fn is_running(child: &mut Child) -> bool {
 }
 
 #[test]
-fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
+fn killed_workers_leave_the_same_table_as_undisturbed_ones() {
     const KILLS: u64 = 16;
     let lab = Lab::new(SWEEP);
     let whole = lab.whole();
@@ -128,7 +128,7 @@ fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
     );
     for number in 0..4 {
         lab.succeed(&["sweep", "point", "torn", &number.to_string(), "-q"]);
-        // Once more is nothing.
+        // A complete point is left as it is.
         lab.succeed(&["sweep", "point", "torn", &number.to_string(), "-q"]);
     }
     lab.succeed(&["sweep", "gather", "torn", "-q"]);
@@ -143,8 +143,8 @@ fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
 }
 
 #[test]
-fn a_second_worker_leaves_with_a_code_of_its_own_and_a_signal_stops_at_a_checkpoint() {
-    // Longer than anybody waits: it ends when it is told to.
+fn a_second_worker_exits_with_code_4_and_a_signal_stops_at_a_checkpoint() {
+    // Ends by the signal.
     let lab = Lab::new(&SWEEP.replace("rounds = 12", "rounds = 1000000"));
     lab.succeed(&["sweep", "plan", "lab.toml", "--out", "long"]);
     let mut worker = gleaner(&["sweep", "point", &lab.text("long"), "0", "-q"])
@@ -176,15 +176,12 @@ fn a_second_worker_leaves_with_a_code_of_its_own_and_a_signal_stops_at_a_checkpo
         note.contains("point 0") && note.contains("newest checkpoint is after round"),
         "{note}"
     );
-    assert!(
-        note.contains("4 missing and 0 failed of 4 points"),
-        "{note}"
-    );
+    assert!(note.contains("4 missing and 0 failed"), "{note}");
     assert!(!lab.path("long/failed").exists());
 }
 
 #[test]
-fn a_gathering_names_what_is_missing_and_what_failed_and_chooses_nothing() {
+fn gather_names_missing_and_failed_points_and_chooses_nothing() {
     let sweep = SWEEP
         .replace("[set]", "[set]\nharvest.source = \"trace\"")
         .replace(
@@ -205,7 +202,7 @@ fn a_gathering_names_what_is_missing_and_what_failed_and_chooses_nothing() {
         let missing = format!("point {number} (");
         let line = note.lines().find(|line| line.starts_with(&missing));
         assert!(
-            line.is_some_and(|line| line.ends_with("not made yet")),
+            line.is_some_and(|line| line.ends_with("not executed yet")),
             "{note}"
         );
     }
@@ -214,10 +211,7 @@ fn a_gathering_names_what_is_missing_and_what_failed_and_chooses_nothing() {
         failed.is_some_and(|line| line.contains("gone.csv")),
         "{note}"
     );
-    assert!(
-        note.contains("2 missing and 1 failed of 4 points"),
-        "{note}"
-    );
+    assert!(note.contains("2 missing and 1 failed"), "{note}");
     let table = fs::read_to_string(lab.path("gaps/sweep.csv")).unwrap();
     assert_eq!(table.lines().count(), 2);
     let best = fs::read_to_string(lab.path("gaps/best.json")).unwrap();
@@ -232,7 +226,7 @@ fn a_gathering_names_what_is_missing_and_what_failed_and_chooses_nothing() {
 }
 
 #[test]
-fn a_point_on_a_full_disk_says_so_to_whoever_gathers_and_goes_on_to_the_same_bytes() {
+fn a_point_on_a_full_disk_fails_with_the_reason_and_continues_to_the_same_bytes() {
     let lab = Lab::new(SWEEP);
     let whole = lab.whole();
     lab.succeed(&["sweep", "plan", "lab.toml", "--out", "full"]);
@@ -255,7 +249,7 @@ fn a_point_on_a_full_disk_says_so_to_whoever_gathers_and_goes_on_to_the_same_byt
         "{note}"
     );
     let (file, dir) = (lab.text("lab.toml"), lab.text("full"));
-    lab.succeed(&["sweep", &file, "--out", &dir, "--resume", "-q"]);
+    lab.succeed(&["sweep", &file, "--out", &dir, "-q"]);
     assert_eq!(
         fs::read_to_string(lab.path("full/sweep.csv")).unwrap(),
         whole
@@ -264,7 +258,7 @@ fn a_point_on_a_full_disk_says_so_to_whoever_gathers_and_goes_on_to_the_same_byt
 }
 
 #[test]
-fn another_sweeps_plan_stays_and_an_edit_of_the_file_changes_no_plan() {
+fn the_plan_of_another_sweep_is_refused_and_stays() {
     let lab = Lab::new(SWEEP);
     lab.succeed(&["sweep", "plan", "lab.toml", "--out", "mine"]);
     let planned = fs::read_to_string(lab.path("mine/plan.json")).unwrap();
@@ -275,11 +269,7 @@ fn another_sweeps_plan_stays_and_an_edit_of_the_file_changes_no_plan() {
     .unwrap();
     let output = lab.run(&["sweep", "plan", "lab.toml", "--out", "mine"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        said(&output).contains("the plan of another sweep"),
-        "{}",
-        said(&output)
-    );
+    assert!(said(&output).contains("plan.json"), "{}", said(&output));
     assert_eq!(
         fs::read_to_string(lab.path("mine/plan.json")).unwrap(),
         planned
@@ -290,8 +280,7 @@ fn another_sweeps_plan_stays_and_an_edit_of_the_file_changes_no_plan() {
 }
 
 #[test]
-fn without_validation_images_no_point_is_named_and_an_engine_that_is_missing_says_what_to_install()
-{
+fn without_validation_images_nothing_is_chosen_and_a_missing_engine_names_what_to_install() {
     let lab = Lab::new(
         &SWEEP
             .replace("data.validation_samples = 50\n", "")
@@ -299,12 +288,9 @@ fn without_validation_images_no_point_is_named_and_an_engine_that_is_missing_say
     );
     let output = lab.run(&["sweep", "lab.toml", "--out", "plain"]);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(
-        said(&output).contains("data.validation_samples"),
-        "{}",
-        said(&output)
-    );
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("best of"));
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("data.validation_samples"), "{table}");
+    assert!(!table.contains("Best of"), "{table}");
 
     let bare = |engine: &str| {
         let mut command = gleaner(&["sweep", "lab.toml", "--engine", engine, "--out", engine]);
@@ -320,5 +306,57 @@ fn without_validation_images_no_point_is_named_and_an_engine_that_is_missing_say
         let output = bare(engine);
         assert_eq!(output.status.code(), Some(1));
         assert!(said(&output).contains(remedy), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_stopped_point_of_any_study_continues_from_its_checkpoint() {
+    let lab = Lab::new(SWEEP);
+    let small = [
+        "partition.mean_samples=20",
+        "partition.std_samples=2",
+        "data.test_samples=50",
+    ];
+    let small = small.iter().flat_map(|key| ["--set", key]);
+    let words = [
+        "compare",
+        "--schedulers",
+        "random",
+        "--baseline-power",
+        "min",
+        "--seeds",
+        "1",
+    ];
+    let words = words
+        .into_iter()
+        .chain(["--rounds", "100000", "--set", "run.checkpoint_every=1"]);
+    let words: Vec<&str> = words.chain(small).chain(["--out", "cmp"]).collect();
+    // The command is killed; the worker of another node continues, is stopped by a signal, and
+    // continues again.
+    let mut follower = gleaner(&words);
+    let follower = follower
+        .current_dir(lab.folder.path())
+        .stderr(Stdio::null());
+    let mut follower = follower.stdout(Stdio::null()).spawn().unwrap();
+    while is_running(&mut follower) && logged(&lab.path("cmp/work")) < 4000 {
+        pause();
+    }
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    for _ in 0..2 {
+        let worker = gleaner(&["sweep", "point", &lab.text("cmp"), "0"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Long enough for the first round of the worker.
+        std::thread::sleep(Duration::from_secs(2));
+        let mut kill = Command::new("kill");
+        kill.args(["-USR1", &worker.id().to_string()]);
+        assert!(kill.status().unwrap().success());
+        let stopped = worker.wait_with_output().unwrap();
+        assert_eq!(stopped.status.code(), Some(130), "{}", said(&stopped));
+        let text = said(&stopped);
+        assert!(text.contains("continuing after round"), "{text}");
     }
 }

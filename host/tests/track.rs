@@ -34,7 +34,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// Returns when every run in a directory was completed.
 fn completions(out: &Path) -> Vec<(PathBuf, SystemTime)> {
-    let runs = fs::read_dir(out.join("runs")).unwrap();
+    let runs = fs::read_dir(out.join("points")).unwrap();
     let mut completed: Vec<(PathBuf, SystemTime)> = runs
         .map(|entry| {
             let sums = entry.unwrap().path().join("SHA256SUMS");
@@ -47,7 +47,7 @@ fn completions(out: &Path) -> Vec<(PathBuf, SystemTime)> {
 }
 
 #[test]
-fn a_track_is_run_written_and_not_run_again() {
+fn a_benchmark_is_executed_once_and_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let arguments = [
@@ -68,7 +68,7 @@ fn a_track_is_run_written_and_not_run_again() {
     assert!(first.status.success(), "{}", text(&first.stderr));
     let said = text(&first.stdout);
     assert!(
-        said.starts_with("The server's step is not the scheduler."),
+        said.starts_with("Part (a) differs in the server's step too"),
         "{said}"
     );
     assert!(
@@ -88,7 +88,7 @@ fn a_track_is_run_written_and_not_run_again() {
     }
 
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    let (sentence, svg) = (page.find("is not the scheduler"), page.find("<svg"));
+    let (sentence, svg) = (page.find("compares schedulers alone"), page.find("<svg"));
     assert!(sentence.is_some() && sentence < svg);
     for name in ["energy-a-d0.2", "energy-b-d0.6", "trade-off-c-d0.2"] {
         assert!(
@@ -97,7 +97,7 @@ fn a_track_is_run_written_and_not_run_again() {
         );
     }
     let markdown = fs::read_to_string(out.join("track.md")).unwrap();
-    assert!(markdown.contains("### Verdicts"), "{markdown}");
+    assert!(markdown.contains("### Ranking"), "{markdown}");
     // (a): two powers and glean; (b): two; (c): random with either server, and glean.
     let csv = fs::read_to_string(out.join("track.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + (3 + 2 + 3) * 2 * 2, "{csv}");
@@ -112,29 +112,29 @@ fn a_track_is_run_written_and_not_run_again() {
     assert_eq!(value["bootstrap"]["resamples"], 10_000);
 
     // Again: nothing is run, the same comes out, on other threads too.
-    let made = completions(&out);
+    let complete = completions(&out);
     let again = track(
         &out,
         &[&arguments[..], &["--json", "--threads", "1"]].concat(),
     );
     assert!(again.status.success(), "{}", text(&again.stderr));
-    assert_eq!(completions(&out), made);
+    assert_eq!(completions(&out), complete);
     assert_eq!(
         serde_json::from_slice::<serde_json::Value>(&again.stdout).unwrap(),
         value
     );
 
-    // A run that was lost is made again, and only that one.
-    let lost = made[0].0.parent().unwrap();
+    // A run that was lost is executed again, and only that one.
+    let lost = complete[0].0.parent().unwrap();
     fs::remove_dir_all(lost).unwrap();
     let third = track(&out, &arguments);
     assert_eq!(text(&third.stdout), said);
-    assert_eq!(completions(&out)[1..], made[1..]);
+    assert_eq!(completions(&out)[1..], complete[1..]);
     assert_eq!(fs::read_to_string(out.join("track.json")).unwrap(), json);
 }
 
 #[test]
-fn what_cannot_be_raced_is_refused_before_a_run() {
+fn wrong_rules_are_refused_before_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     for (arguments, said) in [
@@ -142,10 +142,7 @@ fn what_cannot_be_raced_is_refused_before_a_run() {
         (&["--cells", "dd=1"], "unknown key `dd`"),
         (&["--parts", "a,x"], "`x` is not one of a, b, c"),
         (&["--rates", "0.1,-1"], "`-1` is not a positive number"),
-        (
-            &["--seed", "98"],
-            "seed 100 is among those of the tuning, 100 to 104",
-        ),
+        (&["--seed", "98"], "(100 to 104)"),
         (&["--record-channel", "gains.csv"], "cannot be used with"),
     ] {
         let refused = track(&out, arguments);

@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_week_that_was_broken_off_and_widened_is_the_week_made_at_once() {
+fn a_week_that_was_interrupted_and_widened_equals_the_week_executed_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (once, twice) = (folder.path().join("once"), folder.path().join("twice"));
     let whole = week(&once, &["--schedulers", "glean,ocean"]);
@@ -31,7 +31,7 @@ fn a_week_that_was_broken_off_and_widened_is_the_week_made_at_once() {
     assert!(first.status.success(), "{}", text(&first.stderr));
     assert!(text(&first.stdout).contains("ocean leads with"));
     // As if the machine had been switched off before the run was complete.
-    let run = fs::read_dir(twice.join("runs"))
+    let run = fs::read_dir(twice.join("points"))
         .unwrap()
         .next()
         .unwrap()
@@ -42,7 +42,7 @@ fn a_week_that_was_broken_off_and_widened_is_the_week_made_at_once() {
     let second = week(&twice, &["--schedulers", "glean,ocean", "--threads", "1"]);
     assert!(second.status.success(), "{}", text(&second.stderr));
     assert_eq!(rows, fs::read(run.join("rounds.jsonl")).unwrap());
-    for file in ["week.csv", "week.html"] {
+    for file in ["week.csv", "report.html"] {
         assert_eq!(
             fs::read_to_string(once.join(file)).unwrap(),
             fs::read_to_string(twice.join(file)).unwrap(),
@@ -52,7 +52,7 @@ fn a_week_that_was_broken_off_and_widened_is_the_week_made_at_once() {
 }
 
 #[test]
-fn what_cannot_be_a_week_is_refused_with_the_fix() {
+fn wrong_settings_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |more: &[&str]| {
         let output = week(folder.path(), more);
@@ -60,7 +60,7 @@ fn what_cannot_be_a_week_is_refused_with_the_fix() {
     };
     let (code, said) = refused(&["--traces", "greensboro-summer-week"]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("choose other --traces"), "{said}");
+    assert!(said.contains("--traces"), "{said}");
     let (code, said) = refused(&["--samples", "0"]);
     assert_eq!(code, Some(2), "{said}");
     let (code, said) = refused(&["--schedulers", "best"]);

@@ -43,6 +43,9 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD else {}
 #: First columns of a table of clients.
 _KEYS = ["round", "client"]
 
+# Names in runs of earlier versions, each with the present one.
+_OLD_NAMES = {"implausible": "anomalies", "harvested_pj": "harvest_pj"}
+
 
 class Run:
     """A run in its directory. Each file is read at its first use.
@@ -90,7 +93,7 @@ class Run:
         rows = []
         for number, line in enumerate(self._lines("rounds.jsonl").splitlines(), 1):
             try:
-                row = json.loads(line)
+                row = _with_present_names(json.loads(line))
                 rows.append({"round": int(row.pop("round")), **row})
             except (ValueError, AttributeError, KeyError, TypeError) as error:
                 raise self._damaged(f"rounds.jsonl, line {number}", error) from error
@@ -105,7 +108,7 @@ class Run:
 
     @cached_property
     def energy(self) -> pd.DataFrame | None:
-        """Every client's energy by phase, in picojoules; ``None`` without an energy store."""
+        """Every client's energy by phase, in picojoules; ``None`` under the paper's accounting."""
         if not (self.directory / "energy.csv").is_file() and not self._is_listed("energy.csv"):
             return None
         return self._table("energy.csv", {})
@@ -141,6 +144,7 @@ class Run:
             table = pd.read_csv(io.BytesIO(data), dtype=types, **_EXACT)
         except ValueError as error:
             raise self._damaged(name, error) from error
+        table = table.rename(columns=_OLD_NAMES)
         if list(table.columns[:2]) != _KEYS:
             raise self._damaged(name, ValueError("its first columns are not round and client"))
         return table if self.complete else _whole_rounds(table, self.scenario["clients"]["count"])
@@ -176,6 +180,11 @@ class Run:
 
     def _damaged(self, place: str, error: Exception) -> GleanerError:
         return GleanerError(f"{self.directory / place}: {error}")
+
+
+def _with_present_names(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a line of ``rounds.jsonl`` with the key names of this version."""
+    return {_OLD_NAMES.get(name, name): value for name, value in row.items()}
 
 
 def _whole_rounds(table: pd.DataFrame, clients: int) -> pd.DataFrame:

@@ -254,8 +254,14 @@ fn near_the_wire(what: &str, offer: &Offer, took: Micros) {
 }
 
 #[test]
-fn an_rp2040_is_back_in_step_within_two_seconds_of_a_reset_at_any_moment() {
-    for moment in Moment::ALL {
+fn an_rp2040_is_back_in_step_within_two_seconds_of_a_reset() {
+    // The client in this process is reset at every moment; these differ most on the chip.
+    for moment in [
+        Moment::Downloading,
+        Moment::Training,
+        Moment::Uploading,
+        Moment::Committed,
+    ] {
         let Some(wire) = on_rp2040(Program::Client, Some(&reset::shard())) else {
             return;
         };

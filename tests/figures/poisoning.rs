@@ -179,7 +179,7 @@ fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
     let last = scenario.clients.count - 1;
     while !engine.is_finished() {
         for log in engine.step().expect("a round") {
-            let doubts = log.round.implausible.iter();
+            let doubts = log.round.anomalies.iter();
             let clients: BTreeSet<usize> = doubts.map(|doubt| doubt.client.index()).collect();
             clients
                 .iter()

@@ -11,10 +11,12 @@ mod seeds;
 
 use std::path::PathBuf;
 
-use gleaner_experiment::compare::Statistic;
-use gleaner_experiment::{PlannedRun, run_all};
+use gleaner_experiment::{
+    EngineOptions, ExperimentError, Keep, Outcome, Point, Points, Statistic, Watcher,
+    run as execute,
+};
 use gleaner_sim::report::table::Table;
-use gleaner_sim::run::{RunDirectory, Summary};
+use gleaner_sim::run::Summary;
 use gleaner_sim::scenario::{Override, Scenario, ScenarioError, resolve};
 use gleaner_tests::progress;
 
@@ -45,7 +47,7 @@ pub struct Args {
     /// `mnist`, as the reference, or `mnist-subset`.
     #[arg(long, default_value = "mnist")]
     dataset: String,
-    /// Where the runs are kept; complete ones are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/reference")]
     out: PathBuf,
     /// Threads in all; 0 means one per processor.
@@ -53,7 +55,7 @@ pub struct Args {
     threads: usize,
 }
 
-/// Makes the runs and says whether no cell differs.
+/// Executes the runs and tells whether no cell differs.
 pub fn run(args: &Args) -> bool {
     let mut holds = true;
     for &degree in &args.degrees {
@@ -72,7 +74,15 @@ pub fn run(args: &Args) -> bool {
     holds
 }
 
-fn row(args: &Args, setting: &Setting) -> Result<bool, String> {
+struct Bar(indicatif::ProgressBar);
+
+impl Watcher for Bar {
+    fn finished(&mut self, _: &Point, _: &Outcome) {
+        self.0.inc(1);
+    }
+}
+
+fn row(args: &Args, setting: &Setting) -> Result<bool, ExperimentError> {
     let cells: Vec<&Cell> = setting
         .cells
         .iter()
@@ -81,26 +91,28 @@ fn row(args: &Args, setting: &Setting) -> Result<bool, String> {
             args.schedulers.is_empty() || args.schedulers.iter().any(wanted)
         })
         .collect();
-    let mut runs = Vec::new();
+    let mut points = Vec::new();
     for cell in &cells {
         for seed in 0..args.seeds {
-            let scenario =
-                scenario(args, setting, cell, seed).map_err(|error| error.to_string())?;
-            let name = format!("{}-d{}-seed{seed}", cell.name(), setting.degree);
-            runs.push(PlannedRun {
-                scenario,
-                directory: RunDirectory::new(args.out.join(name)),
-            });
+            let values = vec![("cell".to_owned(), cell.name())];
+            points.push(Point::new(values, scenario(args, setting, cell, seed)?));
         }
     }
-    let bar = progress("runs", runs.len() as u64);
-    let outcomes = run_all(&runs, args.threads, |_, _| bar.inc(1));
-    bar.finish_and_clear();
-    let summaries: Vec<Summary> = outcomes
-        .into_iter()
-        .map(|outcome| outcome.map(|outcome| outcome.summary))
-        .collect::<Result<_, _>>()
-        .map_err(|error| error.to_string())?;
+    let study = Points {
+        name: "figures reference".to_owned(),
+        keep: Keep::Logs,
+        points,
+    };
+    let options = EngineOptions::local(args.threads);
+    let mut bar = Bar(progress("runs", study.points.len() as u64));
+    let runs = execute(&study, &args.out, &options, &mut bar)?.complete()?;
+    bar.0.finish_and_clear();
+    let summary = |point: &Point| Ok(runs.of(point)?.summary.clone());
+    let summaries: Vec<Summary> = study
+        .points
+        .iter()
+        .map(summary)
+        .collect::<Result<_, ExperimentError>>()?;
 
     let Setting {
         degree, deviation, ..
@@ -127,9 +139,9 @@ fn row(args: &Args, setting: &Setting) -> Result<bool, String> {
         table.row(judged.cells());
     }
     println!("{}", table.to_text());
-    for (cell, runs) in cells.iter().zip(runs.chunks(each)) {
+    for (cell, points) in cells.iter().zip(study.points.chunks(each)) {
         if cell.penalty.is_some() {
-            println!("{}", seeds::table(cell, runs)?);
+            println!("{}", seeds::table(cell, points, &runs)?);
         }
     }
     Ok(holds)
@@ -260,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_is_made_and_judged() {
+    fn a_short_run_is_executed_and_judged() {
         let folder = Folder::new("figures-reference");
         let args = Args {
             degrees: vec![0.4],
@@ -272,6 +284,6 @@ mod tests {
             threads: 1,
         };
         // One round learns nothing: the figure must say so.
-        assert_eq!(row(&args, &SETTINGS[1]), Ok(false));
+        assert!(!row(&args, &SETTINGS[1]).unwrap());
     }
 }

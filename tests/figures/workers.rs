@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gleaner_experiment::batch::{
-    EngineOptions, Making, Plan, Point, Watcher, carry_out, gather, make_point, run_directory,
-};
 use gleaner_experiment::sweep::csv;
+use gleaner_experiment::{
+    Attempt, EngineOptions, Keep, Plan, Point, execute, execute_point, gather, run_directory,
+};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::run::{RunDirectory, Silent};
 use gleaner_sim::scenario::{Override, resolve};
@@ -41,10 +41,6 @@ pub struct Args {
     worker: Option<Vec<String>>,
 }
 
-struct Nobody;
-
-impl Watcher for Nobody {}
-
 /// Runs the figure; says whether every sweep came to the same bytes.
 pub fn run(args: &Args) -> bool {
     match args.worker.as_deref() {
@@ -56,14 +52,14 @@ pub fn run(args: &Args) -> bool {
 /// Runs one point, as a worker does.
 fn work(dir: &Path, number: &str) -> bool {
     let number = number.parse().expect("a number");
-    let (point, reports) = Plan::read_point(dir, number).expect("a plan");
-    let how = Making {
+    let (point, keep) = Plan::read_point(dir, number).expect("a plan");
+    let how = Attempt {
         threads: 1,
-        reports,
+        keep,
         wait: true,
         force: false,
     };
-    make_point(dir, &point, &how, &mut Silent).is_ok()
+    execute_point(dir, &point, &how, &mut Silent).is_ok()
 }
 
 fn start(dir: &Path, number: u32) -> Child {
@@ -89,7 +85,8 @@ fn plan(args: &Args) -> Plan {
         let scenario = resolve("paper-mlp", &sets).expect("a scenario");
         Point::new(vec![("run.seed".to_owned(), seed.to_string())], scenario)
     };
-    Plan::new((0..args.points).map(point).collect(), true)
+    let points = (0..args.points).map(point).collect();
+    Plan::new("figures workers", Keep::Report, points)
 }
 
 /// The gathered table and the digests of every point; `None` if one is missing.
@@ -111,7 +108,7 @@ fn kill_workers(args: &Args) -> bool {
     let alone = Folder::new("workers-alone");
     let dir = alone.run();
     plan.write(dir.path()).expect("a plan is written");
-    carry_out(&plan, dir.path(), &EngineOptions::local(0), &mut Nobody).expect("a sweep");
+    execute(&plan, dir.path(), &EngineOptions::local(0), &mut ()).expect("a sweep");
     let expected = result(&plan, dir.path()).expect("all points");
 
     let typical = time_of_a_worker(&plan);

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gleaner_shared::energy::{CostModel, EnergyStore};
-use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
+use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::link::Timing;
-use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal};
+use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Refusal};
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind};
 use gleaner_station::Handle;
 use gleaner_station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
@@ -18,7 +18,7 @@ use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_station::link::{Endpoint, memory};
 use gleaner_tests::client::{Client, update_of};
 use gleaner_tests::peers::closing;
-use gleaner_tests::station::RUN;
+use gleaner_tests::station::{RUN, training_order};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 
 const KEY: Key = Key::new([9; 32]);
@@ -45,23 +45,7 @@ fn job(round: u32) -> RoundWork {
     let model: Arc<[u8]> = update_of(99, round, BYTES).into();
     let base = ModelHash::of(&update_of(99, round.wrapping_sub(1), BYTES));
     RoundWork {
-        order: Order {
-            run: RUN,
-            round,
-            participate: true,
-            channel: 1,
-            uplink_bits: 8,
-            epochs: 2,
-            power: NanoWatts(1_000_000),
-            airtime: Micros(1_000),
-            learning_rate_q24: 1 << 20,
-            seed: 1,
-            model: ModelHash::of(&model),
-            deadline: Micros(10_000),
-            period: Micros(10_000),
-            listening: Micros(100),
-            income: PicoJoules(10),
-        },
+        order: training_order(round, 2, ModelHash::of(&model)),
         update: (round > 0).then(|| (base, Arc::clone(&model))),
         model,
         upload_bytes: BYTES,
@@ -88,12 +72,17 @@ fn plugged() -> (Handle, EventReceiver, memory::Plug) {
     (board, heard, plug)
 }
 
-/// Starts the task of client 3 with `client` on its line.
-fn board_with(mut client: Client) -> Handle {
-    let (board, _heard, plug) = plugged();
+/// Serves `client` on the line of a plug.
+fn serve(plug: memory::Plug, mut client: Client) {
     tokio::spawn(async move {
         let _ = client.serve(plug.plug_in().await.unwrap()).await;
     });
+}
+
+/// Starts the task of client 3 with `client` on its line.
+fn board_with(client: Client) -> Handle {
+    let (board, _heard, plug) = plugged();
+    serve(plug, client);
     board
 }
 
@@ -222,10 +211,7 @@ async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_g
     assert!(reason.contains("not connected"), "{reason}");
     assert!(drain(&mut heard).contains(&EventKind::Missing { reason }));
     drop(silent);
-    tokio::spawn(async move {
-        let mut client = Client::new(3, KEY, TIMING, BYTES);
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
-    });
+    serve(plug, Client::new(3, KEY, TIMING, BYTES));
     assert!(matches!(board.work(job(1)).await, WorkResult::Done(..)));
 }
 
@@ -242,10 +228,7 @@ async fn a_board_that_is_not_there_holds_up_one_round_and_not_every_round() {
         waited.push(begin.elapsed().as_secs());
     }
     assert_eq!(waited, [60, 10, 10]);
-    tokio::spawn(async move {
-        let mut client = Client::new(3, KEY, TIMING, BYTES);
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
-    });
+    serve(plug, Client::new(3, KEY, TIMING, BYTES));
     assert!(matches!(board.work(job(3)).await, WorkResult::Done(..)));
 }
 
@@ -317,36 +300,6 @@ async fn a_board_with_another_key_is_refused_by_name_of_the_reason() {
         panic!("the key is wrong");
     };
     assert!(reason.contains("different keys"), "{reason}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_board_with_another_clients_shard_is_told_apart() {
-    let board = board_with(Client::new(8, KEY, TIMING, BYTES));
-    let WorkResult::Missing(reason) = board.work(job(0)).await else {
-        panic!("the shard is another client's");
-    };
-    assert!(reason.contains("client 8, not 3"), "{reason}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_update_of_another_length_is_not_taken() {
-    let board = board_with(Client::new(3, KEY, TIMING, BYTES + 1));
-    let WorkResult::Missing(reason) = board.work(job(0)).await else {
-        panic!("the update is too long");
-    };
-    assert!(reason.contains("update did not arrive"), "{reason}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_update_of_another_length_ends_the_round_at_once() {
-    let board = board_with(Client::new(3, KEY, TIMING, BYTES + 1));
-    let begin = tokio::time::Instant::now();
-    let WorkResult::Missing(reason) = board.work(job(0)).await else {
-        panic!("the update is too long");
-    };
-    assert!(reason.contains("39777 bytes, 39776"), "{reason}");
-    let elapsed = begin.elapsed();
-    assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
 }
 
 /// Returns a frame in which anyone may refuse a session.

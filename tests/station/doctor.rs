@@ -36,7 +36,7 @@ fn diagnose_at(listen: Option<SocketAddr>, change: impl FnOnce(&mut FleetFile)) 
 }
 
 #[test]
-fn a_healthy_fleet_has_nothing_to_mend() {
+fn a_healthy_fleet_has_nothing_to_fix() {
     let diagnosis = diagnose(|_| {});
     assert!(diagnosis.is_healthy(), "{diagnosis}");
     let text = diagnosis.to_string();

@@ -1,4 +1,4 @@
-//! How long a scheduler takes to decide, on random rounds.
+//! Time that a scheduler takes to decide a random round.
 
 use gleaner_sim::ClientId;
 use std::hint::black_box;
@@ -6,26 +6,26 @@ use std::time::Instant;
 
 use gleaner_cre::optim::{Instance, random_instance};
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_sim::policy::{Attendance, Note, Policy, PolicyError, Purse, View};
+use gleaner_sim::policy::{Attendance, EnergyBudget, Note, Policy, PolicyError, View};
 use gleaner_sim::round::settings;
 use gleaner_sim::scenario::Scenario;
 
 /// The round that is decided; for ten clients and three channels a turn begins in it.
 const AGE: u32 = 41;
 
-/// What the decisions of one size took.
+/// Times of the decisions of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decisions {
     /// The median over the rounds, in microseconds.
     pub median_us: f64,
     /// The slowest of them.
     pub worst_us: f64,
-    /// Orders a round.
+    /// Mean number of orders per round.
     pub orders: f64,
 }
 
-/// Times the scheduler of a scenario on `rounds` random rounds with so many clients and channels;
-/// each is decided three times, and the median counts.
+/// Times the scheduler of a scenario on random rounds; each round is decided three times, and the
+/// median counts.
 ///
 /// # Errors
 /// When a round cannot be decided.
@@ -39,9 +39,9 @@ pub fn time_decisions(
     let (mut times_us, mut orders) = (Vec::new(), 0);
     for seed in 0..u64::from(rounds) {
         let instance = random_instance(&system, clients, channels, seed);
-        let (us, made) = time(&*policy, &Surroundings::of(instance, seed))?;
+        let (us, placed) = time(&*policy, &Surroundings::of(instance, seed))?;
         times_us.push(us);
-        orders += made;
+        orders += placed;
     }
     times_us.sort_unstable_by(f64::total_cmp);
     Ok(Decisions {
@@ -51,12 +51,12 @@ pub fn time_decisions(
     })
 }
 
-/// A random round with what a scheduler may ask for beside it.
+/// A random round with the other inputs of a scheduler.
 struct Surroundings {
     seed: u64,
     instance: Instance,
     norms: Vec<f64>,
-    purses: Vec<Purse>,
+    budgets: Vec<EnergyBudget>,
     attendance: Vec<Attendance>,
     losses: Vec<Option<f64>>,
 }
@@ -65,7 +65,7 @@ impl Surroundings {
     /// Ages up to [`AGE`], balances up to ten incomes; every other client once let a chance pass.
     fn of(instance: Instance, seed: u64) -> Self {
         let (mut norms, mut losses) = (Vec::new(), Vec::new());
-        let (mut purses, mut attendance) = (Vec::new(), Vec::new());
+        let (mut budgets, mut attendance) = (Vec::new(), Vec::new());
         let costs = instance.epoch_j.iter().zip(&instance.income_j);
         for (client, (&epoch_j, income_j)) in (0..).zip(costs) {
             let mut rng = Rng::stream(seed, Purpose::Synthetic, client, 3);
@@ -74,7 +74,7 @@ impl Surroundings {
             attendance.push(history);
             norms.push(rng.uniform());
             losses.push(Some(2.3 * rng.uniform()));
-            purses.push(Purse {
+            budgets.push(EnergyBudget {
                 spendable_j: 10.0 * income_j * rng.uniform(),
                 epoch_j,
                 order_j: instance.costs[client as usize].order_j,
@@ -88,12 +88,12 @@ impl Surroundings {
             })
             .collect();
         Attendance::write_down(&mut attendance, AGE - 1, &passed);
-        Attendance::begin_turn(&mut attendance, &purses);
+        Attendance::begin_turn(&mut attendance, &budgets);
         Self {
             seed,
             instance,
             norms,
-            purses,
+            budgets,
             attendance,
             losses,
         }
@@ -106,7 +106,7 @@ fn time(policy: &dyn Policy, round: &Surroundings) -> Result<(f64, usize), Polic
         round: AGE,
         instance: &round.instance,
         gradient_norms: &round.norms,
-        purses: &round.purses,
+        budgets: &round.budgets,
         attendance: &round.attendance,
         losses: &round.losses,
     };
@@ -128,7 +128,7 @@ mod tests {
     use strum::VariantArray;
 
     #[test]
-    fn every_scheduler_is_timed_and_orders_somebody() {
+    fn every_scheduler_is_timed_and_places_orders() {
         for scheduler in Scheduler::VARIANTS {
             let named = Override::new("run.scheduler", scheduler.to_string());
             let scenario = resolve("paper-mlp", &[named]).unwrap();

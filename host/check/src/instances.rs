@@ -20,13 +20,13 @@ pub struct Case {
     pub place: String,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// The instance.
+    /// The problem of a round.
     pub instance: Instance,
-    /// Does the case say what answer it expects? A test vector does.
+    /// Whether the case has an expected answer, as test vectors do.
     pub is_vector: bool,
 }
 
-/// What a file of instances holds.
+/// Content of a file of instances.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cases {
     /// One instance or case.
@@ -36,7 +36,7 @@ pub enum Cases {
 }
 
 impl Cases {
-    /// Returns all cases.
+    /// Returns the cases as a list.
     #[must_use]
     pub fn as_slice(&self) -> &[Case] {
         match self {
@@ -46,7 +46,7 @@ impl Cases {
     }
 }
 
-/// A case as it is written; nobody looks at the answer here, whose fields are only known by name.
+/// A case with an answer, which is ignored here.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wrapped {
@@ -81,7 +81,7 @@ struct Named {
 }
 
 impl Recording {
-    /// Takes note of a round.
+    /// Adds the problem of a round.
     pub fn note(&mut self, log: &RoundLog) {
         let inst = log.problem.clone();
         self.rounds.extend(inst.map(|inst| Named {
@@ -90,7 +90,7 @@ impl Recording {
         }));
     }
 
-    /// Writes the file that [`read_cases`] reads, all of it or nothing.
+    /// Writes the file that [`read_cases`] reads, atomically.
     ///
     /// # Errors
     /// Names the file that cannot be written.

@@ -1,8 +1,7 @@
-//! Strict reading of JSON files: every complaint names file, field and value, and no field goes
-//! unread.
+//! Strict reading of JSON files: every error names file, field and value, and unknown fields are errors.
 //!
-//! What a file holds is said by types with serde's `deny_unknown_fields`; this file finds the
-//! value serde stumbled over and puts it beside its field.
+//! The content of a file is described by types with serde's `deny_unknown_fields`; this module adds the
+//! value to the errors of serde.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +11,7 @@ use serde_json::Value;
 use serde_path_to_error::{Path as FieldPath, Segment};
 use thiserror::Error;
 
-/// What is wrong with a JSON file.
+/// Error in a JSON file.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{place}: {problem}")]
 pub struct JsonError {
@@ -23,7 +22,7 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// Complains about a place.
+    /// Creates an error at a place.
     pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
         Self {
             place: place.into(),
@@ -40,22 +39,24 @@ impl JsonError {
 pub fn read(path: &Path) -> Result<Value, JsonError> {
     let place = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|e| JsonError::new(&place, e.to_string()))?;
-    parse(&text).map_err(|problem| JsonError::new(place, problem))
+    parse(&place, &text)
 }
 
-fn parse(text: &str) -> Result<Value, String> {
+fn parse(place: &str, text: &str) -> Result<Value, JsonError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (path, error) = (error.path(), error.inner());
-        match not_a_number(text, error) {
+        let problem = match not_a_number(text, error) {
             Some(word) => format!(
                 "{path} = {word} (line {}): must be a finite number",
                 error.line()
             ),
             None => error.to_string(),
-        }
+        };
+        JsonError::new(place, problem)
     })?;
-    json.end().map_err(|error| error.to_string())?;
+    json.end()
+        .map_err(|error| JsonError::new(place, error.to_string()))?;
     Ok(value)
 }
 
@@ -69,7 +70,7 @@ fn not_a_number(text: &str, error: &serde_json::Error) -> Option<&'static str> {
     words.into_iter().find(|word| rest.starts_with(word))
 }
 
-/// Makes a type of an object.
+/// Decodes an object into a type.
 ///
 /// # Errors
 /// Names the field that is missing, unknown, malformed or impossible, with its value.
@@ -123,7 +124,7 @@ fn explain(root: &Value, path: &FieldPath, words: &str) -> String {
     if words.starts_with("invalid number") {
         return format!("{whole} = {}: expected {}", brief(found), plain("u32"));
     }
-    // The words of a type of ours: of an object they begin with the field at fault.
+    // The messages of our own types: those of an object begin with the field.
     match found.is_object() {
         true if whole.is_empty() => words.to_owned(),
         true if words.starts_with("no field") => format!("{}{words}", inside(whole)),
@@ -151,7 +152,7 @@ fn follow<'a>(root: &'a Value, path: &FieldPath) -> (String, &'a Value) {
     (parent, value)
 }
 
-/// Says in words what serde expects in names of types.
+/// Translates the names of types in serde's messages.
 fn plain(expected: &str) -> &str {
     match expected {
         "f64" | "f32" => "a finite number",
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_name_place_field_and_value() {
+    fn errors_name_place_field_and_value() {
         let part = complaint::<Part>;
         assert_eq!(part(&json!({})), "f.json: no field `rho`");
         assert_eq!(
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_nobody_asked_for_are_errors() {
+    fn unknown_fields_are_errors() {
         assert_eq!(
             complaint::<Part>(&json!({"rho": 1, "extra": 2})),
             "f.json: unknown field `extra` = 2: expected `rho` or `D`"
@@ -269,7 +270,7 @@ mod tests {
             ("[{\n \"h_up\": [[1, NaN]]}]", "[0].h_up[0][1]", "NaN"),
         ] {
             assert_eq!(
-                parse(text).expect_err("not JSON"),
+                parse("f", text).expect_err("not JSON").problem,
                 format!("{key} = {word} (line 2): must be a finite number")
             );
         }
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn malformed_text_is_placed_by_line_and_column() {
-        let error = |text| parse(text).expect_err("not JSON");
+        let error = |text| parse("f", text).expect_err("not JSON").problem;
         assert_eq!(error("{\"a\" 1}"), "expected `:` at line 1 column 6");
         assert_eq!(error("[1] x"), "trailing characters at line 1 column 5");
     }

@@ -1,14 +1,35 @@
-//! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), raced ([`track`]) and
-//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]), lists of points for workers on any
-//! machine ([`batch`]), the paper made again ([`reproduce`]), a week on harvested energy ([`week`]);
-//! rounds from files ([`instances`]), and the check of the numeric core against vectors ([`vectors`]).
+//! Experiments: many runs, executed on one machine or a cluster, and read into tables and reports.
+//!
+//! A [`Study`] is a list of points (a scenario each, with labels; equal scenarios are one point) and a
+//! reader that turns completed runs into [`Findings`]: tables for the terminal, JSON, CSV files, plots
+//! and `report.html`. [`run`] writes the [`Plan`] of a study to a directory, executes what is missing
+//! with any [`Engine`], and returns the completed [`Runs`]. Starting the same study again continues;
+//! a directory with the plan of another study is refused.
+//!
+//! Studies: schedulers compared over seeds ([`compare`]), benchmarked under fixed rules
+//! ([`benchmark`]), grids of keys ([`sweep`]), a week on harvested energy ([`week`]) and the
+//! reproduction of the paper ([`reproduce`]).
 
-pub mod batch;
+#![forbid(unsafe_code)]
+
+pub mod benchmark;
 pub mod compare;
-mod pool;
+mod error;
+mod execute;
+mod page;
+mod plan;
 pub mod reproduce;
+mod stats;
+mod study;
 pub mod sweep;
-pub mod track;
+mod table;
 pub mod week;
 
-pub use pool::{PlannedRun, PlannedRunError, run_all, run_bare};
+pub use error::{ExperimentError, PointError};
+pub use execute::{
+    Attempt, Engine, EngineOptions, Outcome, Watcher, execute, execute_point, gather, run_directory,
+};
+pub use page::Findings;
+pub use plan::{Keep, Plan, Point};
+pub use stats::Statistic;
+pub use study::{CompletedRun, Points, Runs, Study, plan, run};

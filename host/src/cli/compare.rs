@@ -1,25 +1,23 @@
-//! `gleaner compare`: several schedulers, several seeds, one table.
+//! `gleaner compare`: several schedulers, several seeds, one table; with `--track` a benchmark under
+//! fixed rules.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use strum::VariantArray;
 
-use super::gather::{Gathering, choices};
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
-use super::simulate::numbered;
-use super::track::{self, Common, TrackArgs};
-use super::{cycles, scheduler, threads, word};
-use gleaner_experiment::compare::{Row, Variant, best, plan, table, write};
-use gleaner_experiment::{PlannedRun, run_all};
+use super::study::{StudyArgs, choices, directory, positive};
+use super::{cycles, scheduler, word};
+use gleaner_experiment::benchmark::{Benchmark, Cell, Part, Rules, Tuning};
+use gleaner_experiment::compare::{Comparison, Variant};
 use gleaner_sim::fleet::load_data;
-use gleaner_sim::policy::{BaselinePower, Scheduler};
+use gleaner_sim::policy::{BaselinePower, Decider, Scheduler};
 use gleaner_sim::report::{write_run, write_tensorboard};
-use gleaner_sim::run::{RunDirectory, RunError};
+use gleaner_sim::scenario::Override;
 
-/// What to compare.
+/// Schedulers, seeds and settings to compare.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -41,153 +39,115 @@ pub struct Args {
     /// Transmit power of the baselines: max, min, or both.
     #[arg(long, default_value = "max,min", value_name = "LIST")]
     baseline_power: String,
-    /// Directory of the comparison; runs that are complete there are not made again. By default
-    /// runs/compare, or runs/compare-2 and so on where an earlier one differs; runs/track with
-    /// --track.
+    /// Directory of the comparison; the same command continues in it. By default runs/compare, or
+    /// runs/track with --track, or the next free number if the plan there differs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
     record: RecordArgs,
-    /// Threads in all; 0 means one per processor. Results do not depend on it.
-    #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
-    threads: usize,
     /// Write the rounds of every run for TensorBoard as well: `tensorboard --logdir DIR`.
     #[arg(long, conflicts_with = "track")]
     tensorboard: bool,
-    /// Print the rows as JSON.
-    #[arg(long)]
-    json: bool,
-    /// Print nothing but the table.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    study: StudyArgs,
     #[command(flatten)]
     track: TrackArgs,
 }
 
-/// The schedulers a shell suggests.
+/// Options of the benchmark.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Benchmark")]
+struct TrackArgs {
+    /// Benchmark schedulers under fixed rules: (a) as described, (b) with the same server step, (c) tuned
+    /// on validation images, each with accuracy at energy budgets, C5, fairness and paired differences.
+    #[arg(long, conflicts_with = "record_channel")]
+    track: bool,
+    /// Settings of the data: own (the scenario's), paper (nine cells), or lists of values such as
+    /// "d=0.2,0.4;sigma=100" of any keys.
+    #[arg(long, default_value = "own", value_name = "CELLS", requires = "track")]
+    cells: String,
+    /// Parts to run: a, b, c, or all.
+    #[arg(long, default_value = "all", value_name = "LIST", requires = "track")]
+    parts: String,
+    /// Number of tuning seeds of part (c), from 100; none of them is evaluated.
+    #[arg(long, default_value_t = 5, value_name = "N", requires = "track",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    tuning_seeds: u32,
+    /// Learning rates that part (c) tries with the plain server.
+    #[arg(long, value_delimiter = ',', value_name = "LIST", requires = "track", value_parser = positive)]
+    rates: Vec<f64>,
+    /// Steps that part (c) tries with the spectral server.
+    #[arg(long, value_delimiter = ',', value_name = "LIST", requires = "track", value_parser = positive)]
+    steps: Vec<f64>,
+}
+
+/// Returns the schedulers that a shell suggests.
 fn names() -> impl Iterator<Item = &'static str> {
     Scheduler::VARIANTS.iter().map(<&str>::from)
 }
 
-/// Runs the comparison.
-///
-/// # Errors
-/// Whatever stopped the first run that failed.
+/// Runs the comparison or the benchmark.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let schedulers = scheduler::list(&args.schedulers)?;
     let powers = choices::<BaselinePower>(&args.baseline_power)?;
     let first = args.scenario.seed.unwrap_or(0);
-    let seeds: Vec<u64> = (0..args.seeds)
-        .map(|n| first.saturating_add(u64::from(n)))
-        .collect();
-    if args.track.wanted() {
-        let common = Common {
-            scenario: &args.scenario,
-            schedulers: scheduler::only_own(&schedulers)?,
-            powers,
-            seeds,
-            out: args.out.clone(),
-            threads: args.threads,
-            json: args.json,
-            quiet: args.quiet,
-        };
-        return track::run(&args.track, common);
+    let seeds = (0..args.seeds).map(|n| first.saturating_add(u64::from(n)));
+    let seeds: Vec<u64> = seeds.collect();
+    let resolve = |more: &[Override]| args.scenario.resolve_with(more);
+    if args.track.track {
+        let rules = args.track.rules(&schedulers, powers, seeds)?;
+        let benchmark = Benchmark::new(rules, &resolve)?;
+        let out = directory(&benchmark, args.out.as_deref(), "track")?;
+        let runs = args.study.execute(&benchmark, &out)?.complete()?;
+        args.study.show(&benchmark, &runs)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let variants = Variant::list(&schedulers, &powers);
-    let (directory, planned) = place(args, &variants, &seeds)?;
-    let runs: Vec<PlannedRun> = planned.iter().map(|(_, run)| run.clone()).collect();
-
-    runs.iter().try_for_each(PlannedRun::check_channel)?;
-    let scenario = &runs[0].scenario;
+    let comparison = Comparison::new(variants, seeds.clone(), &resolve)?;
+    let out = directory(&comparison, args.out.as_deref(), "compare")?;
+    let scenario = &comparison.planned()[0].scenario;
     let data = load_data(scenario)?;
-    cycles::remark(scenario, &data, args.quiet);
+    cycles::remark(scenario, &data, args.study.quiet);
     drop(data);
-    args.record.write_per_seed(&runs, &seeds)?;
-
-    let mut gathering = Gathering::new(args.quiet, runs.len());
-    let outcomes = run_all(&runs, args.threads, |at, result| {
-        let summary = result.as_ref().map(|completed| &completed.summary);
-        gathering.finished(&runs[at], summary.ok());
-    });
-    gathering.end();
-
-    let mut rows: Vec<Row> = variants
-        .iter()
-        .map(|variant| Row {
-            variant: variant.clone(),
-            seeds: Vec::new(),
-            summaries: Vec::new(),
-            runs: Vec::new(),
-        })
-        .collect();
-    for ((variant, run), outcome) in planned.iter().zip(outcomes) {
-        let outcome =
-            outcome.with_context(|| format!("run in {} failed", run.directory.path().display()))?;
-        if let Some(row) = rows.iter_mut().find(|row| row.variant == *variant) {
-            row.seeds.push(run.scenario.run.seed);
-            row.summaries.push(outcome.summary);
-            row.runs.push(run.directory.clone());
-        }
-    }
-    for run in &runs {
-        if args.scenario.keep_profile(&run.directory)? {
-            write_run(&run.directory, &[])?;
+    let scenarios = comparison.planned().iter().map(|point| &point.scenario);
+    args.record.write_per_seed(scenarios, &seeds)?;
+    let runs = args.study.execute(&comparison, &out)?.complete()?;
+    for point in comparison.planned() {
+        let directory = &runs.of(point)?.directory;
+        if args.scenario.keep_profile(directory)? {
+            write_run(directory, &[])?;
         }
         if args.tensorboard {
-            write_tensorboard(&run.directory)?;
+            write_tensorboard(directory)?;
         }
     }
-    write(&directory, &runs[0].scenario, &rows)?;
-    if args.json {
-        let value: Vec<serde_json::Value> = rows
-            .iter()
-            .map(|row| {
-                serde_json::json!({
-                    "scheduler": row.variant.scheduler,
-                    "baseline_power": row.variant.power,
-                    "seeds": row.summaries,
-                    "runs": row.runs.iter().map(RunDirectory::path).collect::<Vec<_>>(),
-                })
-            })
-            .collect();
-        outln!("{}", serde_json::Value::from(value));
-    } else {
-        out!("{}", table(&rows).to_text());
-        if let Some(best) = best(&rows) {
-            outln!("\n{best}");
-        }
-        if !args.quiet {
-            outln!(
-                "\nreport  {}",
-                directory.file(RunDirectory::REPORT).display()
-            );
-        }
-    }
+    args.study.show(&comparison, &runs)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Chooses the directory and plans the runs in it. A run of another scenario is never touched:
-/// the default gives way to the next name, a directory named by hand is refused.
-fn place(
-    args: &Args,
-    variants: &[Variant],
-    seeds: &[u64],
-) -> anyhow::Result<(RunDirectory, Vec<(Variant, PlannedRun)>)> {
-    let mut number = 1;
-    loop {
-        let directory = match &args.out {
-            Some(path) => RunDirectory::new(path),
-            None => numbered("compare", number),
+impl TrackArgs {
+    fn rules(
+        &self,
+        schedulers: &[Decider],
+        powers: Vec<BaselinePower>,
+        seeds: Vec<u64>,
+    ) -> anyhow::Result<Rules> {
+        let default = Tuning::default();
+        let or = |given: &Vec<f64>, default: Vec<f64>| match given.is_empty() {
+            true => default,
+            false => given.clone(),
         };
-        let runs = plan(variants, seeds, &directory, |more| {
-            args.scenario.resolve_with(more)
-        })?;
-        match runs.iter().try_for_each(|(_, run)| run.check_place()) {
-            Ok(()) => return Ok((directory, runs)),
-            Err(RunError::Taken { .. } | RunError::OtherTrace { .. }) if args.out.is_none() => {
-                number += 1;
-            }
-            Err(error) => return Err(error.into()),
-        }
+        Ok(Rules {
+            parts: choices::<Part>(&self.parts)?,
+            cells: Cell::list(&self.cells)?,
+            schedulers: scheduler::only_own(schedulers)?,
+            powers,
+            seeds,
+            tuning: Tuning {
+                seeds: Tuning::seeds(self.tuning_seeds as usize),
+                rates: or(&self.rates, default.rates),
+                steps: or(&self.steps, default.steps),
+            },
+        })
     }
 }

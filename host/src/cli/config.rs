@@ -89,7 +89,7 @@ fn explain(path: &str) -> anyhow::Result<()> {
         let ranges: Vec<String> = key.ranges.iter().map(ToString::to_string).collect();
         outln!("  range:   {}", ranges.join(", "));
     }
-    outln!("  default: {}", key.usual());
+    outln!("  default: {}", key.default_text());
     for preset in PRESETS.iter().skip(1) {
         let scenario = gleaner_sim::scenario::resolve(preset.name, &[])
             .with_context(|| format!("preset {}", preset.name))?;
@@ -108,7 +108,7 @@ fn list() -> Result<(), OutputError> {
         } else {
             format!("[{}] ", key.unit)
         };
-        let value = key.usual();
+        let value = key.default_text();
         outln!("{:<32} {value:<16} {unit}{}", key.path(), key.doc);
     }
     Ok(())

@@ -1,17 +1,17 @@
-//! The options of commands whose points any engine can make.
+//! Options of the execution engine, common to all studies.
 
 use std::path::PathBuf;
 
 use anyhow::Context;
 
 use super::{threads, word};
-use gleaner_experiment::batch::{Engine, EngineOptions, HyperqueueOptions, SlurmOptions};
+use gleaner_experiment::{Engine, EngineOptions};
 
-/// Who makes the points, and how.
+/// Execution engine and its options.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// Who makes the points.
+    /// Execution engine.
     #[arg(long, value_parser = word::parser::<Engine>(), default_value = "local", value_name = "ENGINE")]
     engine: Engine,
     /// Threads: in all with the local engine, 0 meaning one per processor; of each point with the
@@ -21,11 +21,11 @@ pub struct EngineArgs {
     /// Most points at a time with Slurm, or with the HyperQueue that is started here.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_jobs: Option<usize>,
-    /// Time limit of a Slurm task, as in 02:00:00. Ahead of it a point stops at a checkpoint and
+    /// Time limit of a Slurm task, as in 02:00:00. Before the limit a point stops at a checkpoint and
     /// queues again.
     #[arg(long, value_name = "LIMIT")]
     time: Option<String>,
-    /// Seconds ahead of the limit of a Slurm task at which it stops: longer than a round takes.
+    /// Seconds before the limit of a Slurm task at which it stops: longer than a round takes.
     #[arg(long, default_value_t = 60, value_name = "S")]
     notice_s: u32,
     /// Further arguments of sbatch, separated by blanks: --slurm-args "--partition=long --mem=2G".
@@ -34,16 +34,12 @@ pub struct EngineArgs {
     /// The Python with the package hyperqueue.
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: PathBuf,
-    /// The directory of a HyperQueue server that runs already; its workers make the points.
+    /// The directory of a HyperQueue server that runs already; its workers execute the points.
     #[arg(long, value_name = "DIR")]
     server_dir: Option<PathBuf>,
 }
 
 impl EngineArgs {
-    /// Returns what the options say.
-    ///
-    /// # Errors
-    /// When this program cannot be found again for workers to start.
     pub fn options(&self) -> anyhow::Result<EngineOptions> {
         let arguments = self.slurm_args.iter().flat_map(|it| it.split_whitespace());
         Ok(EngineOptions {
@@ -51,15 +47,11 @@ impl EngineArgs {
             threads: self.threads,
             program: std::env::current_exe().context("cannot find this program")?,
             max_jobs: self.max_jobs,
-            slurm: SlurmOptions {
-                time: self.time.clone(),
-                notice_s: self.notice_s,
-                arguments: arguments.map(str::to_owned).collect(),
-            },
-            hyperqueue: HyperqueueOptions {
-                python: self.python.clone(),
-                server_dir: self.server_dir.clone(),
-            },
+            slurm_time: self.time.clone(),
+            slurm_notice_s: self.notice_s,
+            slurm_arguments: arguments.map(str::to_owned).collect(),
+            python: self.python.clone(),
+            server_dir: self.server_dir.clone(),
         })
     }
 }

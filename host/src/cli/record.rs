@@ -8,7 +8,6 @@ use anyhow::{Context, ensure};
 
 use super::progress::Progress;
 use gleaner_check::instances::Recording;
-use gleaner_experiment::PlannedRun;
 use gleaner_sim::round::RoundLog;
 use gleaner_sim::run::{Observer, RunDirectory, record_channel};
 use gleaner_sim::scenario::Scenario;
@@ -35,17 +34,21 @@ impl RecordArgs {
 
     /// Writes the gains of a comparison, if asked to. Every scheduler has the same channel, so
     /// there is one file for each seed.
-    pub fn write_per_seed(&self, runs: &[PlannedRun], seeds: &[u64]) -> anyhow::Result<()> {
+    pub fn write_per_seed<'a>(
+        &self,
+        scenarios: impl Iterator<Item = &'a Scenario> + Clone,
+        seeds: &[u64],
+    ) -> anyhow::Result<()> {
         let Some(file) = &self.record_channel else {
             return Ok(());
         };
         for &seed in seeds {
-            let Some(run) = runs.iter().find(|run| run.scenario.run.seed == seed) else {
+            let Some(scenario) = scenarios.clone().find(|it| it.run.seed == seed) else {
                 continue;
             };
             match seeds {
-                [_] => record_channel(&run.scenario, file)?,
-                _ => record_channel(&run.scenario, &with_seed(file, seed))?,
+                [_] => record_channel(scenario, file)?,
+                _ => record_channel(scenario, &with_seed(file, seed))?,
             }
         }
         Ok(())

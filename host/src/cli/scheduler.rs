@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command, Error};
 use strum::{EnumMessage, VariantArray};
 
-use super::gather::schedulers;
+use super::study::schedulers;
 use gleaner_sim::policy::{Decider, DeciderError, Scheduler};
 
 /// Parses a scheduler option; `--help` lists the names.
@@ -95,7 +95,7 @@ pub fn only_own(deciders: &[Decider]) -> anyhow::Result<Vec<Scheduler>> {
     let own = |decider: &Decider| match decider {
         Decider::Own(scheduler) => Ok(*scheduler),
         Decider::Process(_) => bail!(
-            "`{decider}` cannot race on the track, which tunes the schedulers it knows; compare it \
+            "`{decider}`: --track tunes the schedulers it knows and takes no programs; compare it \
              without --track"
         ),
     };
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_track_refuses_programs_by_name() {
+    fn the_benchmark_refuses_programs_by_name() {
         let mixed = list("cre,process:python3 a.py").unwrap();
         let error = only_own(&mixed).unwrap_err().to_string();
         assert!(error.contains("process:python3 a.py"), "{error}");

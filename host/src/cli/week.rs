@@ -3,14 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::gather::schedulers;
-use super::threads;
-use super::track::{Bar, positive};
-use gleaner_experiment::week::{PAGE, Week, live};
-use gleaner_sim::run::RunDirectory;
+use super::study::{StudyArgs, directory, positive, schedulers};
+use gleaner_experiment::week::Week;
 use gleaner_sim::scenario::Override;
 
-/// How much to simulate.
+/// Boards, traces and schedulers of the week.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Presets of boards, separated by commas.
@@ -22,14 +19,14 @@ pub struct Args {
     )]
     presets: Vec<String>,
     /// Built-in traces of harvest, separated by commas (`gleaner energy` lists them); each board runs
-    /// on those it can live on. By default each has its preset's own.
+    /// on those that can sustain it. By default each has its preset's own.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     traces: Vec<String>,
     /// Schedulers, separated by commas; `paper` stands for the paper's six, `rivals` for those of the
     /// energy-harvesting literature, `all` for all.
     #[arg(long, default_value = "all", value_name = "LIST")]
     schedulers: String,
-    /// Days to simulate; parts of a day do.
+    /// Days to simulate, or a part of one.
     #[arg(long, default_value_t = 7.0, value_name = "DAYS", value_parser = positive)]
     days: f64,
     /// Number of seeds, from 0.
@@ -42,21 +39,15 @@ pub struct Args {
     /// Change a key of every scenario; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
-    /// Directory of the week; runs that are complete there are not made again, interrupted ones go on.
-    #[arg(long, default_value = "runs/week", value_name = "DIR")]
-    out: PathBuf,
-    /// Threads in all; 0 means one per processor. Results do not depend on it.
-    #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
-    threads: usize,
-    /// Print nothing but the tables.
-    #[arg(short, long)]
-    quiet: bool,
+    /// Directory of the week; the same command, also with more schedulers or seeds, continues in it. By
+    /// default runs/week, or the next free number if the plan there differs.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    study: StudyArgs,
 }
 
-/// Lives through the week.
-///
-/// # Errors
-/// Whatever stopped the first run that failed.
+/// Simulates the week.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let week = Week {
         presets: args.presets.clone(),
@@ -67,12 +58,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         samples: args.samples,
         overrides: args.overrides.clone(),
     };
-    let directory = RunDirectory::new(&args.out);
-    let outcome = live(&week, &directory, args.threads, &mut Bar::new(args.quiet))?;
-    outcome.write(&directory)?;
-    out!("{}", outcome.to_text());
-    if !args.quiet {
-        outln!("page  {}", directory.file(PAGE).display());
-    }
+    let out = directory(&week, args.out.as_deref(), "week")?;
+    let runs = args.study.execute(&week, &out)?.complete()?;
+    args.study.show(&week, &runs)?;
     Ok(ExitCode::SUCCESS)
 }

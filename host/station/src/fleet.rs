@@ -365,7 +365,7 @@ impl Fleet for StationFleet {
             round,
             model: ModelHash::of(&little_endian(model)),
         };
-        for doubt in &log.round.implausible {
+        for doubt in &log.round.anomalies {
             let what = doubt.what.clone();
             self.publish(doubt.client, round, EventKind::Implausible { what });
         }

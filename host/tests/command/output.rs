@@ -58,9 +58,9 @@ fn a_client_that_poisons_a_run_is_named_in_text_and_json() {
     assert!(text.stdout.contains("client 9"), "{}", text.stdout);
     let hostile = folder.succeed(&format!("{run} json --set hostile.clients=1 --json"));
     let hostile = hostile.stdout;
-    assert!(hostile.contains(r#""implausible":{"9":1}"#), "{hostile}");
+    assert!(hostile.contains(r#""anomalies":{"9":1}"#), "{hostile}");
     let rounds = folder.read("json/rounds.jsonl");
-    assert!(rounds.contains(r#""implausible":[{"client":9"#), "{rounds}");
+    assert!(rounds.contains(r#""anomalies":[{"client":9"#), "{rounds}");
     let honest = folder.succeed(&format!("{run} honest --json")).stdout;
     assert!(!honest.contains(r#""9":1"#), "{honest}");
 }

@@ -1,4 +1,4 @@
-//! HyperQueue: a server of our own, and one that was there before.
+//! HyperQueue: a server that the engine starts, and one that runs already.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn hyperqueue_makes_the_local_table_though_a_worker_is_killed() {
+fn hyperqueue_gives_the_local_table_though_a_worker_is_killed() {
     let Some(python) = python() else { return };
     let python = python.to_str().unwrap();
     let lab = Lab::new();
@@ -90,7 +90,7 @@ fn hyperqueue_makes_the_local_table_though_a_worker_is_killed() {
     }
     let server_dir = lab.path("server");
     let _server = Server::start(Path::new(python), &server_dir);
-    let joined = ["--server-dir", server_dir.to_str().unwrap(), "--resume"];
+    let joined = ["--server-dir", server_dir.to_str().unwrap()];
     succeed(lab.sweep("again", &[&options[..], &joined].concat()));
     assert_eq!(lab.table_of("again"), lab.table);
 }

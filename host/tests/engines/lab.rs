@@ -1,4 +1,4 @@
-//! What the tests of engines share: a small grid, its table, and ways to kill who makes it.
+//! A small grid, its table, and signals to its workers, common to the tests of engines.
 
 use std::fs;
 use std::io::Write;
@@ -25,7 +25,7 @@ data.validation_samples = 50
 run.scheduler = [\"random\", \"round-robin\"]
 ";
 
-/// The table of the grid, made by the local engine, for all tests.
+/// The table of the grid from the local engine.
 static TABLE: OnceLock<String> = OnceLock::new();
 
 /// A folder with the grid in `lab.toml` and its table made here.
@@ -71,12 +71,12 @@ impl Lab {
     }
 }
 
-/// Runs a command that must succeed, and returns what it remarked.
+/// Runs a command that must succeed, and returns its standard error.
 pub fn succeed(mut command: Command) -> String {
     finish(command.spawn().unwrap())
 }
 
-/// Waits for a process that must succeed, and returns what it remarked.
+/// Waits for a process that must succeed, and returns its standard error.
 pub fn finish(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
@@ -87,12 +87,12 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Leaves the processors to those who are watched.
+/// Sleeps for a moment.
 pub fn pause() {
     std::thread::sleep(Duration::from_millis(10));
 }
 
-/// Looks again and again until there is something to see; the follower must not end meanwhile.
+/// Polls until there is a result; the follower must not end meanwhile.
 pub fn until<T>(follower: &mut Child, mut look: impl FnMut() -> Option<T>) -> T {
     loop {
         if let Some(seen) = look() {
@@ -125,7 +125,7 @@ pub fn signal(signal: &str, process: u32) {
     let _ = kill.args([signal, &process.to_string()]).output().unwrap();
 }
 
-/// Says whether SIGUSR1 has reached a process that has not taken it yet.
+/// Tells whether SIGUSR1 is pending for a process.
 pub fn is_told(process: u32) -> bool {
     let pending = status(process, "ShdPnd:");
     let pending = pending.map_or(0, |set| u64::from_str_radix(&set, 16).unwrap());
@@ -133,19 +133,19 @@ pub fn is_told(process: u32) -> bool {
     pending & (1 << 9) != 0
 }
 
-/// Says whether a process is held by SIGSTOP.
+/// Tells whether a process is stopped by SIGSTOP.
 pub fn is_held(process: u32) -> bool {
     status(process, "State:").is_some_and(|state| state.starts_with('T'))
 }
 
-/// What the kernel says of a process that there is.
+/// Returns a field of the kernel's status of a process.
 fn status(process: u32, field: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(field))?;
     Some(value.trim().to_owned())
 }
 
-/// Says that an engine is not there; a failure where nothing may be skipped.
+/// Reports a missing engine; a failure where nothing may be skipped.
 pub fn skip(what: &str) {
     assert!(!is_strict(), "{what} (CI=true: nothing may be skipped)");
     let test = std::thread::current();

@@ -7,4 +7,5 @@
 
 mod hyperqueue;
 mod lab;
+mod simulated;
 mod slurm;

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use gleaner_experiment::batch::Plan;
+use gleaner_experiment::Plan;
 
 use crate::lab::{Lab, finish, is_held, is_told, pause, signal, skip, until, worker_at_work};
 
@@ -73,7 +73,7 @@ impl Cluster {
         self.daemons.push(command.spawn().unwrap());
     }
 
-    /// Waits until the daemons have come so far, all of them being alive.
+    /// Waits for a condition while all daemons are alive.
     fn until(&mut self, there: impl Fn(&Self) -> bool) {
         while !there(self) {
             for (daemon, program) in self.daemons.iter_mut().zip(PROGRAMS) {
@@ -86,7 +86,7 @@ impl Cluster {
         }
     }
 
-    /// What one of Slurm's commands says.
+    /// Returns the output of one of Slurm's commands.
     fn says(&self, program: &str, arguments: &[&str]) -> String {
         let mut command = Command::new(program);
         command.args(arguments);
@@ -94,7 +94,7 @@ impl Cluster {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Makes a command one of this cluster's.
+    /// Directs a command to this cluster.
     fn on(&self, mut command: Command) -> Command {
         command.env("SLURM_CONF", self.path("slurm.conf"));
         command
@@ -168,13 +168,13 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Two ports that nobody has.
+/// Returns two free ports.
 fn free_ports() -> [u16; 2] {
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// Bytes that nobody knows beforehand.
+/// Returns random bytes.
 fn random_bytes() -> Vec<u8> {
     let id = gleaner_sim::run::new_id().unwrap();
     id.0.to_vec()
@@ -186,7 +186,7 @@ fn own(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// What the tasks of a sweep said, by array and number.
+/// Returns the logs of the tasks of a sweep, by array and number.
 fn logs(dir: &Path) -> BTreeMap<(u32, usize), String> {
     let files = fs::read_dir(dir.join("slurm")).unwrap().flatten();
     files
@@ -200,8 +200,7 @@ fn logs(dir: &Path) -> BTreeMap<(u32, usize), String> {
 }
 
 #[test]
-fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a_limit_comes_near()
-{
+fn slurm_gives_the_local_table_though_worker_and_follower_are_killed_and_a_limit_is_near() {
     let Some(cluster) = Cluster::start() else {
         return;
     };
@@ -218,7 +217,7 @@ fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a
     // The follower dies; its array goes on and is found again.
     follower.kill().unwrap();
     follower.wait().unwrap();
-    let mut follower = follow(&["--resume"]);
+    let mut follower = follow(&[]);
 
     // As the limit of a task comes near Slurm tells its script, and no other process. The worker is
     // held until it has heard of it: a busy machine may take longer over that than the point lasts.
@@ -250,7 +249,7 @@ fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a
     let (array, _) = *logs.keys().next().unwrap();
     let told = &logs[&(array, last)];
     assert!(told.contains("stopped after round"), "{said}\n{logs:#?}");
-    assert!(told.contains("going on after round"), "{said}\n{logs:#?}");
+    assert!(told.contains("continuing after round"), "{said}\n{logs:#?}");
     // One array with all points, whose other tasks did not queue again with the last; after it the
     // point of the killed worker, unless Slurm gave it out again of its own accord.
     let (first, after): (Vec<_>, Vec<_>) = logs.keys().partition(|task| task.0 == array);

@@ -6,7 +6,9 @@ use gleaner_cre::channel::Emulation;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::{Instance, Upload, random_instance};
 use gleaner_learn::aggregate::Rule;
-use gleaner_sim::policy::{Attendance, BaselinePower, Decision, Order, Purse, Scheduler, View};
+use gleaner_sim::policy::{
+    Attendance, BaselinePower, Decision, EnergyBudget, Order, Scheduler, View,
+};
 use gleaner_sim::round::settings;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 
@@ -54,19 +56,19 @@ fn norms() -> Vec<f64> {
 }
 
 fn decide_by(scenario: &Scenario, instance: &Instance, round: u32) -> Decision {
-    let purse = |&epoch_j: &f64| Purse {
+    let budget = |&epoch_j: &f64| EnergyBudget {
         spendable_j: 4e-3,
         epoch_j,
         order_j: 0.0,
         surplus_j: 4e-4,
     };
-    let purses: Vec<Purse> = instance.epoch_j.iter().map(purse).collect();
+    let budgets: Vec<EnergyBudget> = instance.epoch_j.iter().map(budget).collect();
     let view = View {
         seed: 3,
         round,
         instance,
         gradient_norms: &norms(),
-        purses: &purses,
+        budgets: &budgets,
         attendance: &[Attendance::default(); 10],
         losses: &[None; 10],
     };

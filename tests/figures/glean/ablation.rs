@@ -1,15 +1,16 @@
 //! `cargo figures glean ablation`: effect of each part of glean, switched by scenario keys.
 //!
-//! Claims: glean spends more energy without its energy term, with more epochs, and with participants
-//! drawn at random among those that can pay; its accuracy is lower with the plain server.
+//! Claims: glean spends more energy without the energy term of its score, with more epochs, and with
+//! affordable clients drawn at random; and its accuracy is lower with the plain server.
 
 use std::error::Error;
 use std::path::PathBuf;
 
+use gleaner_experiment::CompletedRun;
 use gleaner_sim::report::table::Table;
 
 use super::all_hold;
-use super::runs::{Case, Run, accuracy, energy, make_all, mean};
+use super::runs::{Case, accuracy, energy, execute_all, mean};
 
 /// The claim about a variant, compared with unchanged glean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ pub struct Args {
     /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 5)]
     seeds: u32,
-    /// Number of rounds per run.
+    /// Number of communication rounds.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
     /// Data set; `mnist` needs `gleaner data fetch mnist`.
@@ -94,7 +95,7 @@ pub struct Args {
     /// One seed, 60 rounds, the embedded subset: a minute, for a look.
     #[arg(long)]
     quick: bool,
-    /// Where the runs go; those that are there are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/figures/glean-ablation")]
     out: PathBuf,
     /// Threads; 0 means one per processor.
@@ -115,10 +116,10 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             .with(*name, keys)
     };
     let cases: Vec<Case> = VARIANTS.iter().map(case).collect();
-    let runs = make_all(&cases, seeds, &args.out, args.threads)?;
+    let runs = execute_all(&cases, seeds, &args.out, args.threads)?;
     let mut table = Table::new(&["variant", "accuracy %", "points", "mJ/round", "%"]);
     let mut sentences = Vec::new();
-    let figures = |runs: &[Run]| (mean(runs, accuracy), mean(runs, energy));
+    let figures = |runs: &[CompletedRun]| (mean(runs, accuracy), mean(runs, energy));
     let glean = figures(&runs[0]);
     for (&(name, _, claimed), runs) in VARIANTS.iter().zip(&runs) {
         let (accuracy, energy) = figures(runs);

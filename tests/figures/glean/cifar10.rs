@@ -1,19 +1,19 @@
 //! `cargo figures glean cifar10`: the convolutional network, three seeds at each degree.
 //!
 //! What the paper's CRE reaches after 2,000 rounds is passed within 100, at 17 mJ a round or less.
-//! The model that is judged is the one that validation images chose (`run.stop = "validation"`);
-//! accuracies after 60 and 100 rounds stand beside it, and the best of all rounds, which the test set
-//! itself chose, is there to be seen and not judged.
+//! The claim is checked on the model chosen by validation accuracy (`run.stop = "validation"`). The table
+//! also has the accuracies after 60 and 100 rounds, and the best of all rounds by test accuracy.
 
 use std::error::Error;
 use std::path::PathBuf;
 
+use gleaner_experiment::CompletedRun;
 use gleaner_sim::report::table::Table;
 use gleaner_sim::round::RoundRow;
 use gleaner_sim::run::{RunDirectory, read_rounds};
 
 use super::all_hold;
-use super::runs::{Case, Run, energy, make_all, mean};
+use super::runs::{Case, energy, execute_all, mean};
 
 /// Non-IID degree, and the accuracy in percent that the paper's CRE ends with.
 const PAPER: [(f64, f64); 3] = [(0.2, 58.9), (0.4, 56.4), (0.6, 52.4)];
@@ -31,7 +31,7 @@ pub struct Args {
     /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 3)]
     seeds: u32,
-    /// Number of rounds per run.
+    /// Number of communication rounds.
     #[arg(long, default_value_t = 100)]
     rounds: i64,
     /// Training images that no client owns, on which the model is chosen.
@@ -40,7 +40,7 @@ pub struct Args {
     /// One degree, one seed, ten rounds: minutes, for a look.
     #[arg(long)]
     quick: bool,
-    /// Where the runs go; those that are there are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/figures/glean-cifar10")]
     out: PathBuf,
     /// Threads; 0 means one per processor.
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         .set("data.validation_samples", args.validation_samples)
     };
     let cases: Vec<Case> = degrees.iter().map(case).collect();
-    let runs = make_all(&cases, seeds, &args.out, args.threads)?;
+    let runs = execute_all(&cases, seeds, &args.out, args.threads)?;
     let mut table = Table::new(&[
         "",
         "seed",
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     Ok(all_hold(&sentences))
 }
 
-fn row(name: &str, seed: usize, run: &Run) -> Result<Vec<String>, Box<dyn Error>> {
+fn row(name: &str, seed: usize, run: &CompletedRun) -> Result<Vec<String>, Box<dyn Error>> {
     let rounds = read_rounds(&run.directory.file(RunDirectory::ROUNDS))?;
     let percent = |accuracy: Option<f64>| {
         accuracy.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", 100.0 * share))

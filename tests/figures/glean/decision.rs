@@ -12,7 +12,7 @@ use super::all_hold;
 /// Clients, channels, and microseconds that are claimed.
 const SIZES: [(u32, usize, f64); 2] = [(10, 3, 20.0), (1000, 50, 20_000.0)];
 
-/// Options of `cargo figures glean decision`.
+/// Number of random rounds to decide.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Random rounds per size.

@@ -1,17 +1,15 @@
-//! `cargo figures glean mnist`: the track on all of MNIST, in the paper's nine cells.
+//! `cargo figures glean mnist`: the benchmark on all of MNIST, in the paper's nine cells.
 //!
 //! Under (a) glean's mean is ahead of every other on accuracy and energy in every cell; under (b) and
 //! (c) its energy is lower than every other's in eight of nine, with an accuracy not behind by more
-//! than 0.3 points; and C5 is broken in no client-round.
+//! than 0.3 points; and no client is overdrawn in any round.
 
 use std::error::Error;
 use std::path::PathBuf;
 
-use gleaner_experiment::track::{
-    Cell, CellVerdict, Outcome, Part, Server, Track, Tuning, race, verdicts,
-};
+use gleaner_experiment::benchmark::{Benchmark, Cell, CellRanking, Part, Rules, Server, Tuning};
+use gleaner_experiment::{EngineOptions, ExperimentError, Study, run as execute};
 use gleaner_sim::policy::{BaselinePower, Scheduler};
-use gleaner_sim::run::RunDirectory;
 use gleaner_sim::scenario::{Override, resolve};
 
 use super::all_hold;
@@ -39,7 +37,7 @@ pub struct Args {
     /// Seeds that tune, from 100.
     #[arg(long, default_value_t = 5)]
     tuning_seeds: usize,
-    /// Number of rounds per run.
+    /// Number of communication rounds.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
     /// Data set; `mnist` needs `gleaner data fetch mnist`.
@@ -48,7 +46,7 @@ pub struct Args {
     /// One cell, two seeds, two values of each grid, the embedded subset: minutes, for a look.
     #[arg(long)]
     quick: bool,
-    /// Where the runs go; those that are there are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/figures/glean-mnist")]
     out: PathBuf,
     /// Threads; 0 means one per processor.
@@ -56,20 +54,20 @@ pub struct Args {
     threads: usize,
 }
 
-/// Runs the track and tells whether the claims hold.
+/// Runs the benchmark and tells whether the claims hold.
 pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
-    let outcome = raced(args, &[])?;
-    print!("{}", outcome.to_text());
+    let (text, rankings, overdrawn) = benchmark(args, &[])?;
+    print!("{text}");
     println!("\ntables  {}\n", args.out.join("track.md").display());
-    let glean = outcome.standings.iter();
-    let glean = glean.filter(|standing| standing.entrant.scheduler == Scheduler::Glean);
-    let broken = glean.map(|standing| standing.broken().0).sum();
-    Ok(all_hold(&claims(&verdicts(&outcome.duels), broken)))
+    Ok(all_hold(&claims(&rankings, overdrawn)))
 }
 
-fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
-    let usual = Tuning::default();
-    let mut track = Track {
+/// Returns the tables, the rankings, and the overdrawn client-rounds of glean.
+fn benchmark(
+    args: &Args,
+    more: &[Override],
+) -> Result<(String, Vec<CellRanking>, usize), ExperimentError> {
+    let mut rules = Rules {
         parts: args.parts.clone(),
         cells: Cell::list(&args.cells)?,
         schedulers: [&Scheduler::PAPER[..], &[Scheduler::Glean]].concat(),
@@ -77,15 +75,15 @@ fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
         seeds: (0..args.seeds).collect(),
         tuning: Tuning {
             seeds: Tuning::seeds(args.tuning_seeds),
-            ..usual
+            ..Tuning::default()
         },
     };
     let mut dataset = args.dataset.as_str();
     if args.quick {
         dataset = "mnist-subset";
-        track.cells.truncate(1);
-        track.seeds.truncate(2);
-        track.tuning = Tuning {
+        rules.cells.truncate(1);
+        rules.seeds.truncate(2);
+        rules.tuning = Tuning {
             seeds: vec![100],
             rates: vec![0.01, 0.6],
             steps: vec![0.04, 0.08],
@@ -99,28 +97,28 @@ fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
     ];
     common.extend_from_slice(more);
     let resolved = |more: &[Override]| resolve("paper-mlp", &[&common, more].concat());
-    let directory = RunDirectory::new(&args.out);
-    let outcome = race(
-        &track,
-        &directory,
-        &resolved,
-        args.threads,
-        &mut Bar::default(),
-    )?;
-    outcome.write(&directory, &resolved(&[])?)?;
-    Ok(outcome)
+    let benchmark = Benchmark::new(rules, &resolved)?;
+    let options = EngineOptions::local(args.threads);
+    let runs = execute(&benchmark, &args.out, &options, &mut Bar::default())?.complete()?;
+    let findings = benchmark.read(&runs)?;
+    findings.write(&args.out)?;
+    let outcome = benchmark.outcome(&runs)?;
+    let glean = outcome.results.iter();
+    let glean = glean.filter(|it| it.candidate.scheduler == Scheduler::Glean);
+    let overdrawn = glean.map(|it| it.overdrawn().0).sum();
+    Ok((findings.text, outcome.rankings(), overdrawn))
 }
 
 /// Puts the claims into sentences, each with whether it holds.
-fn claims(verdicts: &[CellVerdict], broken: usize) -> Vec<(String, bool)> {
+fn claims(rankings: &[CellRanking], broken: usize) -> Vec<(String, bool)> {
     let mut sentences = vec![(
-        format!("C5 is broken in {broken} client-rounds of glean, 0 claimed"),
+        format!("glean is overdrawn in {broken} client-rounds, 0 claimed"),
         broken == 0,
     )];
     for part in [Part::Paper, Part::Server, Part::Tuned] {
         for server in [Server::Plain, Server::Spectral] {
-            let here = |verdict: &&CellVerdict| (verdict.part, verdict.server) == (part, server);
-            let cells: Vec<&CellVerdict> = verdicts.iter().filter(here).collect();
+            let here = |ranking: &&CellRanking| (ranking.part, ranking.server) == (part, server);
+            let cells: Vec<&CellRanking> = rankings.iter().filter(here).collect();
             if cells.is_empty() {
                 continue;
             }
@@ -128,8 +126,8 @@ fn claims(verdicts: &[CellVerdict], broken: usize) -> Vec<(String, bool)> {
                 Part::Paper => (0.0, cells.len()),
                 _ => (-TOLERANCE, (8 * cells.len()).div_ceil(9)),
             };
-            let good = |verdict: &&&CellVerdict| {
-                verdict.accuracy_points.least_lead > floor && verdict.energy_mj.least_lead > 0.0
+            let good = |ranking: &&&CellRanking| {
+                ranking.accuracy_points.least_lead > floor && ranking.energy_mj.least_lead > 0.0
             };
             let count = cells.iter().filter(good).count();
             let sentence = format!(
@@ -146,19 +144,19 @@ fn claims(verdicts: &[CellVerdict], broken: usize) -> Vec<(String, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use gleaner_experiment::track::{Against, Entrant};
+    use gleaner_experiment::benchmark::{Against, Candidate};
     use gleaner_tests::runs::Folder;
 
     use super::*;
 
-    fn verdict(part: Part, points: f64, saved_mj: f64) -> CellVerdict {
-        let nearest = Entrant::list(&[Scheduler::Cre], &[], None)[0];
+    fn ranking(part: Part, points: f64, saved_mj: f64) -> CellRanking {
+        let nearest = Candidate::list(&[Scheduler::Cre], &[], None)[0];
         let against = |least_lead| Against {
             ahead_of_all: least_lead > 0.0,
             least_lead,
             nearest,
         };
-        CellVerdict {
+        CellRanking {
             part,
             cell: 0,
             server: Server::Plain,
@@ -169,20 +167,20 @@ mod tests {
 
     #[test]
     fn each_claim_can_fail() {
-        let holds = |verdicts: &[CellVerdict], broken| {
-            claims(verdicts, broken).iter().all(|(_, holds)| *holds)
+        let holds = |rankings: &[CellRanking], broken| {
+            claims(rankings, broken).iter().all(|(_, holds)| *holds)
         };
-        let good = verdict(Part::Paper, 0.1, 0.1);
+        let good = ranking(Part::Paper, 0.1, 0.1);
         assert!(holds(std::slice::from_ref(&good), 0));
         assert!(!holds(std::slice::from_ref(&good), 1));
-        assert!(!holds(&[good.clone(), verdict(Part::Paper, -0.1, 0.1)], 0));
-        assert!(!holds(&[good, verdict(Part::Paper, 0.1, -0.1)], 0));
+        assert!(!holds(&[good.clone(), ranking(Part::Paper, -0.1, 0.1)], 0));
+        assert!(!holds(&[good, ranking(Part::Paper, 0.1, -0.1)], 0));
         // Under (b) one cell of nine may fail, and 0.3 points are nothing.
-        let near = verdict(Part::Server, -0.2, 0.1);
-        let far = verdict(Part::Server, -0.4, 0.1);
-        let dear = verdict(Part::Server, 1.0, -0.1);
-        let nine = |bad: &[&CellVerdict]| -> Vec<CellVerdict> {
-            let bad: Vec<CellVerdict> = bad.iter().map(|&verdict| verdict.clone()).collect();
+        let near = ranking(Part::Server, -0.2, 0.1);
+        let far = ranking(Part::Server, -0.4, 0.1);
+        let dear = ranking(Part::Server, 1.0, -0.1);
+        let nine = |bad: &[&CellRanking]| -> Vec<CellRanking> {
+            let bad: Vec<CellRanking> = bad.iter().map(|&ranking| ranking.clone()).collect();
             [vec![near.clone(); 9 - bad.len()], bad].concat()
         };
         assert!(holds(&nine(&[]), 0) && holds(&nine(&[&far]), 0) && holds(&nine(&[&dear]), 0));
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_track_is_run_and_written() {
+    fn a_short_benchmark_is_run_and_written() {
         let folder = Folder::new("figures-glean");
         let args = Args {
             // The paper's spread is that of a thousand samples.
@@ -211,8 +209,8 @@ mod tests {
             Override::new("device.cycles_per_sample", 3000.0),
             Override::new("data.test_samples", 20),
         ];
-        let outcome = raced(&args, &small).unwrap();
-        assert_eq!(outcome.duels.len(), 5 + 1);
+        let (_, rankings, _) = benchmark(&args, &small).unwrap();
+        assert_eq!(rankings.len(), 1);
         let page = String::from_utf8(folder.file("track.md")).unwrap();
         assert!(page.contains("one seed"), "{page}");
     }

@@ -1,5 +1,5 @@
-//! `cargo figures glean CLAIM`: checks the claims of docs/glean.md about the scheduler glean. Each
-//! prints its measurements and exits with 1 if the claim does not hold.
+//! `cargo figures glean CLAIM`: the claims of docs/results/glean.md on the scheduler glean. Each command prints
+//! its measurements and exits with 1 if the claim does not hold.
 
 mod ablation;
 mod cifar10;
@@ -10,7 +10,7 @@ mod runs;
 
 use clap::Subcommand;
 
-/// Options of `cargo figures glean`.
+/// Claim to measure and check.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -25,7 +25,7 @@ enum Claim {
     Cifar10(cifar10::Args),
     /// Time of a decision with 10 clients and with 1,000.
     Decision(decision::Args),
-    /// MNIST, the paper's nine cells: parts (a), (b) and (c) of the track.
+    /// MNIST, the paper's nine cells: parts (a), (b) and (c) of the benchmark.
     Mnist(mnist::Args),
     /// Settings that might break it, against `random` with the same server step; and 2,000 rounds.
     Robust(robust::Args),

@@ -1,4 +1,4 @@
-//! `cargo figures glean robust`: settings that glean was not tuned for, with its defaults.
+//! `cargo figures glean robust`: settings that differ from those glean was designed for, with its defaults.
 //!
 //! In none is it behind `random` with the same server step by more than a point, and in none does it
 //! diverge over 2,000 rounds: accuracy over the last 200 is not more than two points below that over
@@ -7,11 +7,12 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use gleaner_experiment::CompletedRun;
 use gleaner_sim::report::table::Table;
 use gleaner_sim::run::{RunDirectory, read_rounds};
 
 use super::all_hold;
-use super::runs::{Case, Run, accuracy, energy, make_all, mean};
+use super::runs::{Case, accuracy, energy, execute_all, mean};
 
 /// Name, preset, and what is changed in it.
 type Cell = (&'static str, &'static str, &'static [&'static str]);
@@ -70,7 +71,7 @@ pub struct Args {
     /// One seed, 40 rounds, 100 in the long run, 200 samples a client of the embedded subset.
     #[arg(long)]
     quick: bool,
-    /// Where the runs go; those that are there are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/figures/glean-robust")]
     out: PathBuf,
     /// Threads; 0 means one per processor.
@@ -109,7 +110,7 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         ];
         cases.extend([glean, case.with("random", &keys)]);
     }
-    let runs = make_all(&cases, seeds, &args.out, args.threads)?;
+    let runs = execute_all(&cases, seeds, &args.out, args.threads)?;
     let mut lasting = Vec::new();
     if long > 0 {
         let case = |cell: &&Cell| {
@@ -118,7 +119,7 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             case.set("run.rounds", long)
         };
         let cases: Vec<Case> = cells.iter().map(case).collect();
-        lasting = make_all(&cases, 1, &args.out, args.threads)?;
+        lasting = execute_all(&cases, 1, &args.out, args.threads)?;
     }
     let at = [format!("at {rounds} %"), format!("at {long} %")];
     let mut table = Table::new(&[
@@ -163,7 +164,7 @@ fn lasts(cell: &str, rounds: i64, early: f64, late: f64) -> (String, bool) {
 }
 
 /// Returns the accuracy over the last tenth of the first `rounds` and of all rounds, in percent.
-fn windows(run: &Run, rounds: i64, long: i64) -> Result<(f64, f64), Box<dyn Error>> {
+fn windows(run: &CompletedRun, rounds: i64, long: i64) -> Result<(f64, f64), Box<dyn Error>> {
     let rows = read_rounds(&run.directory.file(RunDirectory::ROUNDS))?;
     let tail = |last: i64| {
         let inside = |round: i64| round > last - last / 10 && round <= last;
@@ -182,7 +183,7 @@ mod tests {
     fn trailing_and_drifting_fail() {
         assert!(not_behind("x", -1.0).1 && !not_behind("x", -1.1).1);
         assert!(lasts("x", 2000, 95.0, 93.5).1 && !lasts("x", 2000, 95.0, 92.5).1);
-        // What is no number claims nothing.
+        // NaN fails.
         assert!(!not_behind("x", f64::NAN).1 && !lasts("x", 2000, 95.0, f64::NAN).1);
     }
 }

@@ -1,12 +1,10 @@
-//! Runs of several settings over the same seeds, made once and kept thin.
+//! Runs of several settings over the same seeds, deduplicated and without bulky artefacts.
 
 use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
 
-use gleaner_experiment::PlannedRun;
-use gleaner_experiment::track::{Roster, Watcher, make};
-use gleaner_sim::run::{RunDirectory, Summary};
+use gleaner_experiment::{CompletedRun, EngineOptions, Keep, Outcome, Point, Points, Watcher, run};
 use gleaner_sim::scenario::{Override, resolve};
 use gleaner_tests::progress;
 use indicatif::ProgressBar;
@@ -34,7 +32,7 @@ impl Case {
         }
     }
 
-    /// Adds settings written as `key=value`.
+    /// Changes further keys and renames the case.
     pub fn with(mut self, name: impl Into<String>, keys: &[&str]) -> Self {
         let more = Self::new(name, self.preset, keys);
         self.keys.extend(more.keys);
@@ -42,61 +40,54 @@ impl Case {
         self
     }
 
-    /// Adds one setting by key and value.
+    /// Changes one key and keeps the name.
     pub fn set(self, key: &str, value: impl Display) -> Self {
         let name = self.name.clone();
         self.with(name, &[&format!("{key}={value}")])
     }
 }
 
-/// What one seed of a case came to, and where it lies.
-pub struct Run {
-    pub summary: Summary,
-    pub directory: RunDirectory,
-}
-
-/// Makes every case with every seed; the outer list is the cases'.
+/// Executes every case with every seed; the outer list is the cases'.
 ///
 /// # Errors
 /// Whatever is wrong with a scenario, its data or its run.
-pub fn make_all(
+pub fn execute_all(
     cases: &[Case],
     seeds: u32,
     out: &Path,
     threads: usize,
-) -> Result<Vec<Vec<Run>>, Box<dyn Error>> {
-    let mut roster = Roster::new(&RunDirectory::new(out));
-    let mut places = Vec::new();
+) -> Result<Vec<Vec<CompletedRun>>, Box<dyn Error>> {
+    let mut points = Vec::new();
     for case in cases {
-        let mut each = Vec::new();
         for seed in 0..seeds {
             let mut keys = case.keys.clone();
             keys.push(Override::new("run.seed", i64::from(seed)));
-            each.push(roster.add(resolve(case.preset, &keys)?));
+            let values = vec![("case".to_owned(), case.name.clone())];
+            points.push(Point::new(values, resolve(case.preset, &keys)?));
         }
-        places.push(each);
     }
-    let summaries = make(roster.runs(), threads, &mut Bar::default())?;
-    let run = |place: usize| Run {
-        summary: summaries[place].clone(),
-        directory: roster.runs()[place].directory.clone(),
+    let study = Points {
+        name: "figures glean".to_owned(),
+        keep: Keep::Summary,
+        points,
     };
-    let all = places
-        .into_iter()
-        .map(|each| each.into_iter().map(run).collect());
-    Ok(all.collect())
+    let options = EngineOptions::local(threads);
+    let runs = run(&study, out, &options, &mut Bar::default())?.complete()?;
+    let of = |point: &Point| Ok(runs.of(point)?.clone());
+    let all = study.points.chunks(seeds.max(1) as usize);
+    all.map(|each| each.iter().map(of).collect()).collect()
 }
 
-/// Shows how many runs are made.
+/// Shows how many runs are complete.
 #[derive(Default)]
 pub struct Bar(Option<ProgressBar>);
 
 impl Watcher for Bar {
-    fn begin(&mut self, runs: usize) {
-        self.0 = Some(progress("runs", runs as u64));
+    fn begin(&mut self, points: usize) {
+        self.0 = Some(progress("runs", points as u64));
     }
 
-    fn finished(&mut self, _: &PlannedRun, _: &Summary) {
+    fn finished(&mut self, _: &Point, _: &Outcome) {
         if let Some(bar) = &self.0 {
             bar.inc(1);
         }
@@ -110,16 +101,16 @@ impl Watcher for Bar {
 }
 
 /// Returns the mean of a figure over the seeds.
-pub fn mean(runs: &[Run], figure: impl Fn(&Run) -> f64) -> f64 {
+pub fn mean(runs: &[CompletedRun], figure: impl Fn(&CompletedRun) -> f64) -> f64 {
     runs.iter().map(figure).sum::<f64>() / runs.len().max(1) as f64
 }
 
 /// Returns accuracy over the last tenth, in percent.
-pub fn accuracy(run: &Run) -> f64 {
+pub fn accuracy(run: &CompletedRun) -> f64 {
     100.0 * run.summary.tail_accuracy
 }
 
-/// Returns millijoules a round.
-pub fn energy(run: &Run) -> f64 {
+/// Returns millijoules per round.
+pub fn energy(run: &CompletedRun) -> f64 {
     1e3 * run.summary.energy_per_round_j
 }

@@ -1,18 +1,21 @@
-//! Why CRE's energy depends so much on the seed: who stands near, and who then trains alone.
+//! Dependence of CRE's energy on the seed: distances of the clients, and rounds with one participant.
 
 use gleaner_cre::channel::distance_in_disc;
 use gleaner_cre::units::Metres;
-use gleaner_experiment::PlannedRun;
+use gleaner_experiment::{ExperimentError, Point, Runs};
 use gleaner_sim::report::table::Table;
+use gleaner_sim::round::RoundRow;
 use gleaner_sim::run::{RunDirectory, read_rounds};
 
 use super::cells::Cell;
 
 /// Returns a table of a cell's seeds, the most frugal first.
-pub fn table(cell: &Cell, runs: &[PlannedRun]) -> Result<String, String> {
+pub fn table(cell: &Cell, points: &[Point], runs: &Runs) -> Result<String, ExperimentError> {
     let mut rows = Vec::new();
-    for run in runs {
-        rows.push((energy_mj(run)?, cells(run)?));
+    for point in points {
+        let path = runs.of(point)?.directory.file(RunDirectory::ROUNDS);
+        let rounds = read_rounds(&path)?;
+        rows.push((energy_mj(&rounds), cells(point, &rounds)));
     }
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     let title = cell.name();
@@ -33,21 +36,19 @@ pub fn table(cell: &Cell, runs: &[PlannedRun]) -> Result<String, String> {
     Ok(table.to_text())
 }
 
-fn energy_mj(run: &PlannedRun) -> Result<f64, String> {
-    let rounds = rounds(run)?;
+fn energy_mj(rounds: &[RoundRow]) -> f64 {
     let spent_j = rounds.last().map_or(0.0, |row| row.spent_j);
-    Ok(1e3 * spent_j / rounds.len().max(1) as f64)
+    1e3 * spent_j / rounds.len().max(1) as f64
 }
 
-fn cells(run: &PlannedRun) -> Result<Vec<String>, String> {
-    let scenario = &run.scenario;
+fn cells(point: &Point, rounds: &[RoundRow]) -> Vec<String> {
+    let scenario = &point.scenario;
     let seed = scenario.run.seed;
     let mut distances: Vec<f64> = (0u32..)
         .take(scenario.clients.count)
         .map(|client| distance_in_disc(seed, client, Metres(scenario.channel.radius_m)).0)
         .collect();
     distances.sort_by(f64::total_cmp);
-    let rounds = rounds(run)?;
     let mean = |figure: &dyn Fn(usize) -> f64| {
         (0..rounds.len()).map(figure).sum::<f64>() / rounds.len().max(1) as f64
     };
@@ -65,9 +66,5 @@ fn cells(run: &PlannedRun) -> Result<Vec<String>, String> {
     ));
     cells.push(format!("{:.2}", mean(&|at| clients(at) as f64)));
     cells.push(format!("{:.1}", mean(&|at| f64::from(rounds[at].epochs))));
-    Ok(cells)
-}
-
-fn rounds(run: &PlannedRun) -> Result<Vec<gleaner_sim::round::RoundRow>, String> {
-    read_rounds(&run.directory.file(RunDirectory::ROUNDS)).map_err(|error| error.to_string())
+    cells
 }

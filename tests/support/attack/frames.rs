@@ -28,11 +28,11 @@ pub enum Ruse {
     Noise,
     /// The header that is due, behind it random bytes.
     Invented,
-    /// A recorded frame with a bit flipped, its checksum mended.
+    /// A recorded frame with a bit flipped, its checksum recomputed.
     Flipped,
     /// A recorded frame with a bit flipped, its checksum left.
     Damaged,
-    /// A recorded frame cut short, its checksum mended.
+    /// A recorded frame cut short, its checksum recomputed.
     Truncated,
     /// The head of one recorded frame and the tail of another.
     Spliced,

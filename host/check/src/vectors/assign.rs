@@ -3,8 +3,10 @@
 use gleaner_cre::optim::inner::Pair;
 use gleaner_cre::optim::{Evaluation, Instance, Plan, Upload};
 
+use super::Unfit;
+
 /// Reads `assign`, a list of `[channel, client]`.
-pub(super) fn pairs(instance: &Instance, rows: &[Vec<usize>]) -> Result<Vec<Pair>, String> {
+pub(super) fn pairs(instance: &Instance, rows: &[Vec<usize>]) -> Result<Vec<Pair>, Unfit> {
     let mut pairs: Vec<Pair> = Vec::with_capacity(rows.len());
     for row in rows {
         let pair = pair(instance, row)?;
@@ -12,9 +14,7 @@ pub(super) fn pairs(instance: &Instance, rows: &[Vec<usize>]) -> Result<Vec<Pair
             .iter()
             .any(|p| p.client == pair.client || p.channel == pair.channel)
         {
-            return Err(format!(
-                "assign: client or channel of {row:?} is given twice"
-            ));
+            return Err(format!("assign: client or channel of {row:?} is given twice").into());
         }
         pairs.push(pair);
     }
@@ -22,14 +22,12 @@ pub(super) fn pairs(instance: &Instance, rows: &[Vec<usize>]) -> Result<Vec<Pair
 }
 
 /// Reads one `[channel, client]`.
-pub(super) fn pair(instance: &Instance, row: &[usize]) -> Result<Pair, String> {
+pub(super) fn pair(instance: &Instance, row: &[usize]) -> Result<Pair, Unfit> {
     match *row {
         [channel, client] if channel < instance.channels && client < instance.clients() => {
             Ok(Pair { client, channel })
         }
-        _ => Err(format!(
-            "assign: {row:?} is no [channel, client] of the instance"
-        )),
+        _ => Err(format!("assign: {row:?} is no [channel, client] of the instance").into()),
     }
 }
 
@@ -38,7 +36,7 @@ pub(super) fn uploads(
     instance: &Instance,
     rows: &[Vec<usize>],
     powers: &[f64],
-) -> Result<Vec<Upload>, String> {
+) -> Result<Vec<Upload>, Unfit> {
     let pairs = pairs(instance, rows)?;
     let uploads = pairs.iter().zip(powers);
     Ok(uploads

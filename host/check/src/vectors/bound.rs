@@ -3,8 +3,8 @@
 use gleaner_cre::bound::{Heterogeneity, LossBound, a1, a2, participation_weights, weights};
 use serde::Deserialize;
 
-use super::Vector;
 use super::compare::{Comparison, Tolerance};
+use super::{Unfit, Vector};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,10 +38,10 @@ pub(super) struct Bound {
 }
 
 impl Vector for Bound {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let clients = self.samples.len();
         if let Some(client) = self.clients.iter().find(|&&i| i >= clients) {
-            return Err(format!("clients names {client}, D has {clients} entries"));
+            return Err(format!("clients names {client}, D has {clients} entries").into());
         }
         let model = LossBound {
             eta: self.eta,

@@ -1,4 +1,4 @@
-//! Comparing with expected outputs, and remembering the worst error.
+//! Comparison with expected outputs, and the worst error.
 
 use std::fmt::Debug;
 
@@ -66,16 +66,14 @@ impl Tolerance {
     }
 }
 
-/// What was found out about one case.
+/// Result of one case, with the first disagreement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Comparison {
-    /// Values compared.
     pub(super) values: usize,
     /// Largest relative error in double precision.
     pub(super) worst: f64,
     /// Largest error as a part of its tolerance.
     pub(super) used: f64,
-    /// First disagreement.
     pub(super) failure: Option<String>,
 }
 
@@ -93,7 +91,6 @@ impl Comparison {
         }
     }
 
-    /// Compares a list.
     pub(super) fn list(&mut self, key: &str, actual: &[f64], expected: &[f64], to: Tolerance) {
         if actual.len() != expected.len() {
             self.fail(key, &actual.len(), &expected.len());
@@ -103,7 +100,7 @@ impl Comparison {
         }
     }
 
-    /// Compares anything that is the same or not.
+    /// Compares values that must be equal.
     pub(super) fn equal<T: PartialEq + Debug>(&mut self, key: &str, actual: &T, expected: &T) {
         self.values += 1;
         if actual != expected {
@@ -111,7 +108,6 @@ impl Comparison {
         }
     }
 
-    /// Compares a number.
     pub(super) fn within(&mut self, key: &str, actual: f64, expected: f64, to: Tolerance) {
         self.values += 1;
         let error = (actual - expected).abs();

@@ -8,8 +8,8 @@ use gleaner_shared::energy::Phase;
 use gleaner_shared::units::PicoJoules;
 use serde::Deserialize;
 
-use super::Vector;
 use super::compare::{Comparison, Tolerance};
+use super::{Unfit, Vector};
 use crate::json::nullable;
 use gleaner_sim::round::{Account, rest};
 
@@ -28,12 +28,13 @@ pub(super) struct Queue {
 const PICOJOULE: f64 = 1e-12;
 
 impl Vector for Queue {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let rounds = self.used_j.len();
         if self.queue_j.len() != rounds + 1 || self.cumulative_ok.len() != rounds {
             return Err(format!(
                 "used_j has {rounds} entries: Z_j needs one more, cumulative_ok as many"
-            ));
+            )
+            .into());
         }
         let mut account = Account::default();
         found.number("Z_j", account.queue_j(), self.queue_j[0]);
@@ -82,9 +83,9 @@ pub(super) struct Estimation {
 }
 
 impl Vector for Estimation {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         if !self.fits_together() {
-            return Err("lists differ in length".to_owned());
+            return Err(Unfit("lists differ in length".to_owned()));
         }
         let mut divergence = Divergence::with_bias(DivergenceRule::Paper, self.bias_so_far);
         let delta = divergence.estimate(&weights(&self.samples), &self.gradients);

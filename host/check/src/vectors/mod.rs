@@ -1,7 +1,7 @@
 //! Checks every kind of test vector: inputs in, outputs of the code that runs compared.
 //!
 //! A file belongs to the kind its name starts with (`bound.json`, `bound-2.json`). Each kind is a
-//! type that says which fields it has; fields it does not know are errors. The code is compared
+//! type with its fields; unknown fields are errors. The code is compared
 //! at its own precision, see `compare::Tolerance`.
 
 mod assign;
@@ -25,10 +25,18 @@ use compare::Comparison;
 /// One case of a kind of vector.
 trait Vector: DeserializeOwned {
     /// Computes the outputs from the inputs and compares them with the expected ones.
-    ///
-    /// # Errors
-    /// Says which inputs do not fit together.
-    fn check(&self, found: &mut Comparison) -> Result<(), String>;
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit>;
+}
+
+/// Inputs of a vector that do not fit together.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unfit(String);
+
+impl From<String> for Unfit {
+    fn from(problem: String) -> Self {
+        Self(problem)
+    }
 }
 
 type Checker = fn(&str, &Value) -> Result<Comparison, JsonError>;
@@ -38,7 +46,7 @@ fn check<V: Vector>(place: &str, value: &Value) -> Result<Comparison, JsonError>
     let vector: V = decode(place, value)?;
     vector
         .check(&mut found)
-        .map_err(|problem| JsonError::new(place, problem))?;
+        .map_err(|unfit| JsonError::new(place, unfit.0))?;
     Ok(found)
 }
 
@@ -58,24 +66,18 @@ const KINDS: [(&str, Checker); 12] = [
     ("mlp", check::<network::Perceptron>),
 ];
 
-/// The outcome of one file.
+/// Result of one file: cases that agree, of all; values compared; the worst relative error of numbers in
+/// double precision; and the worst error of any number as a part of its tolerance, above 1 a failure.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the struct's documentation says it")]
 pub struct Report {
-    /// The file with the vectors.
     pub path: PathBuf,
-    /// Its kind.
     pub kind: &'static str,
-    /// Cases that agree.
     pub passed: usize,
-    /// All cases.
     pub total: usize,
-    /// Values compared in all cases.
     pub values: usize,
-    /// The worst relative error over all numbers computed in double precision.
     pub worst: f64,
-    /// The worst error of any number as a part of its tolerance; above 1 it fails.
     pub used: f64,
-    /// What disagrees, by case.
     pub failures: Vec<String>,
 }
 

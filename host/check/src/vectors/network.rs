@@ -3,8 +3,8 @@
 use gleaner_learn::train::{Kernel, Mlp};
 use serde::Deserialize;
 
-use super::Vector;
 use super::compare::{Comparison, Tolerance};
+use super::{Unfit, Vector};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,7 +41,7 @@ pub(super) struct Perceptron {
 }
 
 impl Vector for Perceptron {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         self.check_shapes()?;
         let (codes, table) = self.codes()?;
         let kernel = Kernel::chosen().map_err(|error| error.to_string())?;
@@ -80,13 +80,14 @@ impl Vector for Perceptron {
 
 impl Perceptron {
     /// Says which inputs are not of the size the network takes.
-    fn check_shapes(&self) -> Result<(), String> {
+    fn check_shapes(&self) -> Result<(), Unfit> {
         let (n_in, n_hidden, n_out) = (self.n_in, self.n_hidden, self.n_out);
         if n_in == 0 || !(1..=64).contains(&n_hidden) || !(1..=16).contains(&n_out) {
             return Err(format!(
                 "n_in, n_hidden, n_out = {n_in}, {n_hidden}, {n_out}: n_in is at least 1, \
                  n_hidden 1 to 64, n_out 1 to 16"
-            ));
+            )
+            .into());
         }
         let is = |rows: &[Vec<f64>], count, width| {
             rows.len() == count && rows.iter().all(|row| row.len() == width)
@@ -100,7 +101,9 @@ impl Perceptron {
             && self.y.iter().all(|&label| usize::from(label) < n_out);
         match fits {
             true => Ok(()),
-            false => Err("W1, b1, W2, b2, X, y do not fit n_in, n_hidden, n_out".to_owned()),
+            false => Err(Unfit(
+                "W1, b1, W2, b2, X, y do not fit n_in, n_hidden, n_out".to_owned(),
+            )),
         }
     }
 
@@ -122,7 +125,7 @@ impl Perceptron {
         let codes: Result<_, &str> = rows
             .map(|row| row.iter().map(&mut code).collect())
             .collect();
-        Ok((codes?, table))
+        Ok((codes.map_err(str::to_owned)?, table))
     }
 }
 

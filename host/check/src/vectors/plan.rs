@@ -5,9 +5,9 @@ use gleaner_cre::optim::{Instance, Plan, Solver, evaluate, nobody_objective};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Vector;
 use super::assign::{largest_term, pairs, powers};
 use super::compare::{Comparison, Tolerance};
+use super::{Unfit, Vector};
 use crate::json::nullable;
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ struct Expected {
 }
 
 impl Vector for Inner {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let instance = &self.inst;
         let pairs = pairs(instance, &self.assign)?;
         let limit = inner::most_epochs(instance, &pairs);
@@ -69,7 +69,7 @@ fn compare_plans(
     plan: Option<&Plan>,
     expected: &Expected,
     what: &str,
-) -> Result<(), String> {
+) -> Result<(), Unfit> {
     let judged = plan.map(|plan| evaluate(instance, plan));
     let (Some(plan), Some(judged), Some(total)) = (plan, &judged, expected.total) else {
         let actual = judged.map(|judged| judged.total);
@@ -77,7 +77,7 @@ fn compare_plans(
         return Ok(());
     };
     let (Some(tau), Some(listed)) = (expected.tau, &expected.p_w) else {
-        return Err(format!("{what}J is a number: tau and p_w are needed too"));
+        return Err(format!("{what}J is a number: tau and p_w are needed too").into());
     };
     let term = Tolerance::double_of(largest_term(instance, judged));
     found.within(&format!("{what}J"), judged.total, total, term);
@@ -106,7 +106,7 @@ pub(super) struct RoundProblem {
 }
 
 impl Vector for RoundProblem {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let instance = &self.inst;
         let solution = Solver::Exact
             .solve(instance, 0)

@@ -5,9 +5,9 @@ use gleaner_cre::optim::power::{PowerCase, best_power};
 use gleaner_cre::optim::{Instance, Plan, evaluate, nobody_objective, slope_by_epochs};
 use serde::Deserialize;
 
-use super::Vector;
 use super::assign::{largest_term, pair, slope_term, uploads};
 use super::compare::{Comparison, Tolerance};
+use super::{Unfit, Vector};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +30,7 @@ pub(super) struct Objective {
 }
 
 impl Vector for Objective {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let instance = &self.inst;
         let plan = Plan {
             epochs: self.tau,
@@ -79,7 +79,7 @@ pub(super) struct TauStar {
 }
 
 impl Vector for TauStar {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let instance = &self.inst;
         let uploads = uploads(instance, &self.assign, &self.p_w)?;
         let free = unconstrained(instance, &uploads);
@@ -110,7 +110,7 @@ pub(super) struct PowerStar {
 }
 
 impl Vector for PowerStar {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let instance = &self.inst;
         let pair = pair(instance, &[self.channel, self.client])?;
         let choice = best_power(instance, pair.client, pair.channel, f64::from(self.tau));

@@ -8,8 +8,8 @@ use gleaner_cre::optim::power::power_for_energy;
 use gleaner_cre::units::{Bits, Db, Gain, Gigahertz, Hertz, Joules, Metres, Watts, WattsPerHertz};
 use serde::Deserialize;
 
-use super::Vector;
 use super::compare::{Comparison, Tolerance};
+use super::{Unfit, Vector};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,7 +23,7 @@ pub(super) struct Channel {
 }
 
 impl Vector for Channel {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let large = large_scale_gain(self.gamma_m, self.nu_ghz);
         let h = channel_gain(large, self.small, self.gain_db);
         found.number("large", large.0, self.large);
@@ -64,7 +64,7 @@ pub(super) struct Rates {
 }
 
 impl Vector for Rates {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let up = shannon_rate(self.p_w, self.h_up, self.bandwidth_up, self.noise);
         let t_up = upload_latency(self.ell_bits, up);
         found.number("rate_up_bps", up.0, self.rate_up_bps);
@@ -112,7 +112,7 @@ pub(super) struct PowerOfEnergy {
 }
 
 impl Vector for PowerOfEnergy {
-    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+    fn check(&self, found: &mut Comparison) -> Result<(), Unfit> {
         let infimum = upload_energy_infimum(self.ell_bits, self.noise, self.h_up);
         found.number("e_infimum_j", infimum.0, self.e_infimum_j);
         let power = power_for_energy(

@@ -1,141 +1,60 @@
 //! The comparison as a table, a CSV file, plots and a page.
 
-use std::fs;
-use std::path::Path;
-
-use gleaner_files::write_atomically;
-
-use super::charts;
-use super::plan::Row;
-use super::statistics::Statistic;
-use gleaner_sim::policy::{BaselinePower, Scheduler};
-use gleaner_sim::report::table::Table;
+use gleaner_sim::policy::{BaselinePower, Decider, Scheduler};
 use gleaner_sim::report::{Page, counted, setting};
-use gleaner_sim::run::{RunDirectory, RunError, Summary};
+use gleaner_sim::run::Summary;
 use gleaner_sim::scenario::{Scenario, StopRule};
+use serde_json::{Value, json};
+use strum::VariantArray;
 
-/// Returns the comparison as a table.
-#[must_use]
-pub fn table(rows: &[Row]) -> Table {
-    let stopped = |row: &Row| row.summaries.iter().any(|one| one.ending.is_some());
-    let validated = rows.iter().any(|row| validation(row).is_some());
-    let mut names = vec!["scheduler", "power", "accuracy last tenth %"];
-    if validated {
-        names.push("validation last tenth %");
-    }
-    names.extend([
-        if rows.iter().any(stopped) {
-            "model kept %"
-        } else {
-            "last round %"
+use super::Variant;
+use crate::error::ExperimentError;
+use crate::page::{Findings, colour_of};
+use crate::table::{Group, READING, best, figures, plots};
+
+/// Returns the labels, colour and mark of a variant, without runs.
+pub(super) fn group(variants: &[Variant], variant: &Variant) -> Group {
+    let power = variant.power.map_or("chosen", Into::into);
+    let is_program = |it: &&Variant| matches!(it.scheduler, Decider::Process(_));
+    Group {
+        name: variant.name(),
+        labels: vec![variant.label(), power.to_owned()],
+        colour: match &variant.scheduler {
+            Decider::Own(scheduler) => colour_of(*scheduler),
+            // Programs have the colours after those of all schedulers.
+            Decider::Process(_) => {
+                let mut programs = variants.iter().filter(is_program);
+                let place = programs.position(|other| other == variant);
+                Scheduler::VARIANTS.len() + place.unwrap_or_default()
+            }
         },
-        "energy mJ/round",
-        "clients",
-        "epochs",
-        "fairness",
-        "C5 broken %",
-    ]);
-    let mut table = Table::new(&names);
-    for row in rows {
-        let power = row.variant.power.map_or("chosen", Into::into);
-        let mut cells = vec![
-            row.variant.label(),
-            power.to_owned(),
-            row.statistic(|summary| summary.tail_accuracy)
-                .text(100.0, 1),
-        ];
-        if validated {
-            cells.push(validation(row).map_or_else(String::new, |share| share.text(100.0, 1)));
-        }
-        cells.extend([
-            row.statistic(|summary| summary.final_accuracy)
-                .text(100.0, 1),
-            row.statistic(|summary| summary.energy_per_round_j)
-                .text(1e3, 2),
-            format!("{:.2}", row.statistic(|summary| summary.participants).mean),
-            format!("{:.2}", row.statistic(|summary| summary.epochs).mean),
-            format!("{:.2}", row.statistic(|summary| summary.fairness).mean),
-            format!(
-                "{:.0}",
-                100.0 * row.statistic(|summary| summary.overdrawn_share).mean
-            ),
-        ]);
-        table.row(cells);
+        hollow: variant.power == Some(BaselinePower::Min),
+        runs: Vec::new(),
     }
-    table
 }
 
-/// Returns the validation accuracy over the last tenth, where every seed has one.
-fn validation(row: &Row) -> Option<Statistic> {
-    let shares = row.summaries.iter().map(|one| one.tail_validation_accuracy);
-    let shares: Vec<f64> = shares.collect::<Option<_>>()?;
-    (!shares.is_empty()).then(|| Statistic::of(&shares))
-}
-
-/// Names the row that is best on validation images, with what it then scores on test images; nothing
-/// unless all rows were validated. Test accuracy has no say: the best of many test scores is partly luck.
-#[must_use]
-pub fn best(rows: &[Row]) -> Option<String> {
-    let scores: Option<Vec<(&Row, Statistic)>> = rows
-        .iter()
-        .map(|row| Some((row, validation(row)?)))
-        .collect();
-    let scores = scores.filter(|scores| scores.len() > 1)?;
-    // Of equals the first.
-    let mut best = &scores[0];
-    for score in &scores[1..] {
-        if score.1.mean > best.1.mean {
-            best = score;
+pub(super) fn findings(
+    scenario: &Scenario,
+    variants: &[Variant],
+    seeds: &[u64],
+    groups: &[Group],
+) -> Result<Findings, ExperimentError> {
+    let table = figures(&["scheduler", "power"], groups);
+    let rows = variants.iter().zip(groups);
+    let mut findings = Findings {
+        text: table.to_text(),
+        json: rows.clone().map(as_json).collect::<Vec<_>>().into(),
+        ..Findings::default()
+    };
+    let mut csv = format!("scheduler,baseline_power,seed,{}\n", Summary::CSV_HEADER);
+    for (variant, group) in rows {
+        let power = variant.power.map_or("", <&str>::from);
+        for (seed, run) in seeds.iter().zip(&group.runs) {
+            let (scheduler, cells) = (variant.label(), run.summary.csv_cells());
+            csv.push_str(&format!("{scheduler},{power},{seed},{cells}\n"));
         }
     }
-    let (row, validation) = best;
-    let test = row.statistic(|summary| summary.tail_accuracy);
-    Some(format!(
-        "Best on validation images: {} with {} %; it scores {} % on test images, which had no say.",
-        row.variant.name(),
-        validation.text(100.0, 1),
-        test.text(100.0, 1)
-    ))
-}
-
-/// Writes `compare.csv`, `plots/*.svg` and `report.html`.
-///
-/// # Errors
-/// Names the file that cannot be read or written.
-pub fn write(directory: &RunDirectory, scenario: &Scenario, rows: &[Row]) -> Result<(), RunError> {
-    let save = |path: &Path, text: &str| write_atomically(path, text.as_bytes());
-    let plots = directory.file(RunDirectory::PLOTS);
-    fs::create_dir_all(&plots).map_err(gleaner_files::at(&plots))?;
-    save(&directory.file("compare.csv"), &csv(rows))?;
-    let charts = charts::draw(rows)?;
-    let mut page = page(scenario, rows);
-    for chart in &charts {
-        save(&plots.join(format!("{}.svg", chart.name)), &chart.svg)?;
-        page.figure(&chart.svg, &chart.caption);
-    }
-    page.details("the common scenario", &scenario.to_commented_toml());
-    Ok(save(&directory.file(RunDirectory::REPORT), &page.finish())?)
-}
-
-/// One row per run: tidy, for other tools.
-fn csv(rows: &[Row]) -> String {
-    let mut text = format!("scheduler,baseline_power,seed,{}\n", Summary::CSV_HEADER);
-    for row in rows {
-        let power = row.variant.power.map_or("", <&str>::from);
-        for (seed, summary) in row.seeds.iter().zip(&row.summaries) {
-            let (scheduler, cells) = (row.variant.label(), summary.csv_cells());
-            text.push_str(&format!("{scheduler},{power},{seed},{cells}\n"));
-        }
-    }
-    text
-}
-
-fn page(scenario: &Scenario, rows: &[Row]) -> Page {
-    let seeds = rows
-        .iter()
-        .map(|row| row.summaries.len())
-        .max()
-        .unwrap_or(0);
+    findings.file("compare.csv", csv);
     let lead = format!(
         "{}{}, {}, {} each.",
         match scenario.run.stop {
@@ -144,109 +63,72 @@ fn page(scenario: &Scenario, rows: &[Row]) -> Page {
         },
         counted(scenario.run.rounds, "round"),
         setting(scenario),
-        counted(seeds, "seed"),
+        counted(seeds.len(), "seed"),
     );
     let mut page = Page::new("Schedulers compared", &lead);
-    page.table(&table(rows));
-    page.paragraph(
-        "Figures are means over the seeds, with the sample standard deviation behind a \
-         plus-minus where there are several. Accuracy of the last tenth is the mean over the last \
-         tenth of the rounds; clients and epochs are per round; fairness is Jain's index of how \
-         often clients took part; C5 is broken for a client while it has spent more than it \
-         harvested.",
-    );
-    for text in [best(rows), saving(rows)].into_iter().flatten() {
+    page.table(&table);
+    page.paragraph(READING);
+    if groups.len() > 1
+        && let Some((group, validation)) = best(groups)
+    {
+        let text = format!(
+            "Best on validation images: {} with {} %; it scores {} % on test images, which did not choose.",
+            group.name,
+            validation.text(100.0, 1),
+            group.statistic(|it| it.tail_accuracy).text(100.0, 1)
+        );
+        findings.text.push_str(&format!("\n{text}\n"));
         page.paragraph(&text);
     }
-    page
+    if let Some(text) = saving(variants, groups) {
+        page.paragraph(&text);
+    }
+    // One line per scheduler: baselines at full power where they ran so, as in the paper.
+    let rows = || variants.iter().zip(groups);
+    let own = Scheduler::VARIANTS.iter().filter_map(|scheduler| {
+        let rows = rows().filter(|(variant, _)| variant.scheduler == *scheduler);
+        rows.max_by_key(|(variant, _)| variant.power != Some(BaselinePower::Min))
+    });
+    let programs = rows().filter(|(it, _)| matches!(it.scheduler, Decider::Process(_)));
+    let shown: Vec<&Group> = own.chain(programs).map(|(_, group)| group).collect();
+    findings.section(&mut page, &plots(groups, &shown)?);
+    page.details("the common scenario", &scenario.to_commented_toml());
+    findings.page(&page);
+    Ok(findings)
 }
 
-/// Says how much of CRE's saving is left when the baselines stop shouting.
-fn saving(rows: &[Row]) -> Option<String> {
-    let energy = |row: &Row| row.statistic(|summary| summary.energy_per_round_j).mean;
-    let cre = energy(
-        rows.iter()
-            .find(|row| row.variant.scheduler == Scheduler::Cre)?,
-    );
-    let least = |power: BaselinePower| {
-        rows.iter()
-            .filter(|row| row.variant.power == Some(power))
-            .map(|row| (energy(row), &row.variant.scheduler))
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-    };
+fn as_json((variant, group): (&Variant, &Group)) -> Value {
+    let summaries: Vec<&Summary> = group.runs.iter().map(|run| &run.summary).collect();
+    let runs: Vec<_> = group.runs.iter().map(|run| run.directory.path()).collect();
+    json!({
+        "scheduler": variant.scheduler,
+        "baseline_power": variant.power,
+        "seeds": summaries,
+        "runs": runs,
+    })
+}
+
+/// Compares the energy of CRE with the most frugal baseline, at either power.
+fn saving(variants: &[Variant], groups: &[Group]) -> Option<String> {
+    let energy = |group: &Group| group.statistic(|it| it.energy_per_round_j).mean;
+    let mut rows = variants.iter().zip(groups);
+    let (_, cre) = rows.find(|(variant, _)| variant.scheduler == Scheduler::Cre)?;
     let sentence = |power: BaselinePower, words: &str| {
-        least(power).map(|(energy, scheduler)| {
-            let difference = 100.0 * (1.0 - cre / energy);
-            let verdict = if difference >= 0.0 {
-                format!("{difference:.0} % less than")
-            } else {
-                format!("{:.0} % more than", -difference)
-            };
-            format!(
-                "Against baselines {words}, CRE spends {verdict} the most frugal one ({scheduler})."
-            )
-        })
+        let rows = variants.iter().zip(groups);
+        let rows = rows.filter(|(variant, _)| variant.power == Some(power));
+        let energies = rows.map(|(variant, group)| (energy(group), &variant.scheduler));
+        let (least, scheduler) = energies.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let difference = 100.0 * (1.0 - energy(cre) / least);
+        let relation = if difference >= 0.0 { "less" } else { "more" };
+        Some(format!(
+            "Against baselines {words}, CRE spends {:.0} % {relation} than the most frugal one \
+             ({scheduler}).",
+            difference.abs()
+        ))
     };
     let full = sentence(BaselinePower::Max, "at full power");
-    let least = sentence(
-        BaselinePower::Min,
-        "at the least power that meets the deadline",
-    );
-    let text = [full, least]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ");
-    (!text.is_empty()).then_some(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::Variant;
-    use gleaner_sim::policy::BaselinePower;
-    use gleaner_sim::run::Tally;
-    use strum::VariantArray;
-
-    fn row(scheduler: Scheduler, test: f64, validation: Option<f64>) -> Row {
-        let mut summary = Tally::default().summary();
-        summary.tail_accuracy = test;
-        summary.tail_validation_accuracy = validation;
-        Row {
-            variant: Variant::list(&[scheduler.into()], BaselinePower::VARIANTS)[0].clone(),
-            seeds: vec![0],
-            summaries: vec![summary],
-            runs: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn the_best_is_named_by_validation_alone_and_not_at_all_without() {
-        let lucky = row(Scheduler::Random, 0.95, Some(0.80));
-        let sound = row(Scheduler::Cre, 0.90, Some(0.85));
-        let said = best(&[lucky.clone(), sound.clone()]).unwrap();
-        assert!(
-            said.starts_with("Best on validation images: cre with 85.0 %"),
-            "{said}"
-        );
-        assert!(said.contains("90.0 % on test images"), "{said}");
-        let blind = row(Scheduler::FedNova, 0.99, None);
-        assert_eq!(best(&[lucky.clone(), sound, blind]), None);
-        assert_eq!(best(&[lucky]), None);
-        assert_eq!(best(&[]), None);
-    }
-
-    #[test]
-    fn validation_stands_beside_test_accuracy_where_there_is_any() {
-        let header = |validation| table(&[row(Scheduler::Cre, 0.9, validation)]).header;
-        assert_eq!(
-            header(Some(0.8))[2..4],
-            ["accuracy last tenth %", "validation last tenth %"]
-        );
-        assert!(!header(None).iter().any(|name| name.contains("validation")));
-        for validation in [Some(0.8), None] {
-            let table = table(&[row(Scheduler::Cre, 0.9, validation)]);
-            assert_eq!(table.rows[0].len(), table.header.len());
-        }
-    }
+    let words = "at the least power that meets the deadline";
+    let least = sentence(BaselinePower::Min, words);
+    let text: Vec<String> = [full, least].into_iter().flatten().collect();
+    (!text.is_empty()).then(|| text.join(" "))
 }

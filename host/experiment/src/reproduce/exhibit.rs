@@ -1,15 +1,7 @@
 //! The tables and figures of the paper's section on results.
 
-use serde::{Deserialize, Serialize};
-use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
-
-use super::edition::Network;
-use super::error::ReproduceError;
 use super::exhibits::{accuracy, bound, clients, curves, factor, solution, statistics};
-use super::results::Results;
-use super::scale::Extent;
-use super::section::Section;
-use super::setting::{Setting, Study};
+use super::*;
 
 /// A table or figure of the paper.
 #[derive(
@@ -20,7 +12,6 @@ use super::setting::{Setting, Study};
     Eq,
     PartialOrd,
     Ord,
-    Hash,
     Serialize,
     Deserialize
 )]
@@ -49,9 +40,7 @@ pub enum Exhibit {
 }
 
 impl Exhibit {
-    /// Returns what it shows.
-    #[must_use]
-    pub const fn title(self) -> &'static str {
+    pub(super) const fn title(self) -> &'static str {
         match self {
             Self::TableAccuracyMnist => "Accuracy on MNIST",
             Self::TableAccuracyCifar => "Accuracy on CIFAR-10",
@@ -65,9 +54,7 @@ impl Exhibit {
         }
     }
 
-    /// Returns the networks it is about.
-    #[must_use]
-    pub const fn networks(self) -> &'static [Network] {
+    const fn networks(self) -> &'static [Network] {
         match self {
             Self::TableAccuracyMnist | Self::FigMnist => &[Network::Mlp],
             Self::TableAccuracyCifar | Self::FigCifar => &[Network::Cnn],
@@ -75,90 +62,62 @@ impl Exhibit {
         }
     }
 
-    /// Returns the settings whose runs it shows.
-    #[must_use]
-    pub fn settings(self, study: &Study) -> Vec<Setting> {
+    /// Returns the settings whose runs the exhibit shows.
+    pub(super) fn settings(self, reproduction: &Reproduction) -> Vec<Setting> {
         let networks = self.networks().iter();
         networks
-            .flat_map(|&network| self.settings_of(network, study))
+            .flat_map(|&network| self.settings_of(network, reproduction))
             .collect()
     }
 
-    /// Returns those of one network; none if the scale has none.
-    #[must_use]
-    pub fn settings_of(self, network: Network, study: &Study) -> Vec<Setting> {
-        let extent = study.extent(network);
-        extent.map_or_else(Vec::new, |extent| (self.way().settings)(network, &extent))
-    }
-
-    /// Shows what the runs that are there came to.
-    ///
-    /// # Errors
-    /// Names the log that cannot be read.
-    pub fn show(self, results: &Results) -> Result<Section, ReproduceError> {
-        let mut section = Section::new(self);
-        let study = results.study();
-        for &network in self.networks() {
-            let before = section.size();
-            if let Some(extent) = study.extent(network) {
-                (self.way().show)(network, &extent, results, &mut section)?;
-            }
-            if section.size() == before {
-                section.say(format!(
-                    "{}: {}.",
-                    network.title(),
-                    self.absence(network, study)
-                ));
-            }
-        }
-        Ok(section)
-    }
-
-    /// Says why there is nothing to see of a network.
-    #[must_use]
-    pub fn absence(self, network: Network, study: &Study) -> &'static str {
-        match self.settings_of(network, study).is_empty() {
-            true => "not run at this scale",
-            false => "not made yet",
-        }
-    }
-
-    fn way(self) -> Way {
+    /// Returns the settings of one network; none if the scale has none.
+    fn settings_of(self, network: Network, reproduction: &Reproduction) -> Vec<Setting> {
+        let Some(extent) = reproduction.extent(network) else {
+            return Vec::new();
+        };
         match self {
-            Self::TableAccuracyMnist | Self::TableAccuracyCifar => Way {
-                settings: accuracy::settings,
-                show: accuracy::show,
-            },
-            Self::FigV => Way {
-                settings: factor::settings,
-                show: factor::show,
-            },
-            Self::FigMnist | Self::FigCifar => Way {
-                settings: curves::settings,
-                show: curves::show,
-            },
-            Self::FigBound => Way {
-                settings: bound::settings,
-                show: bound::show,
-            },
-            Self::TableSolution => Way {
-                settings: solution::settings,
-                show: solution::show,
-            },
-            Self::TableStatistics => Way {
-                settings: statistics::settings,
-                show: statistics::show,
-            },
-            Self::FigClients => Way {
-                settings: clients::settings,
-                show: clients::show,
-            },
+            Self::TableAccuracyMnist | Self::TableAccuracyCifar => {
+                accuracy::settings(network, &extent)
+            }
+            Self::FigV => factor::settings(network, &extent),
+            Self::FigMnist | Self::FigCifar => curves::settings(network, &extent),
+            Self::FigBound | Self::TableSolution => exhibits::cre_settings(network),
+            Self::TableStatistics => statistics::settings(network),
+            Self::FigClients => clients::settings(network, &extent),
         }
     }
-}
 
-/// What an exhibit runs, and how the runs are read.
-struct Way {
-    settings: fn(Network, &Extent) -> Vec<Setting>,
-    show: fn(Network, &Extent, &Results, &mut Section) -> Result<(), ReproduceError>,
+    /// Shows the complete runs.
+    pub(super) fn show(self, records: &Records) -> Section {
+        let mut section = Section::new(self.title());
+        let reproduction = &records.reproduction;
+        for &network in self.networks() {
+            let before = section.tables.len() + section.figures.len();
+            if let Some(extent) = reproduction.extent(network) {
+                let show = match self {
+                    Self::TableAccuracyMnist | Self::TableAccuracyCifar => accuracy::show,
+                    Self::FigV => factor::show,
+                    Self::FigMnist | Self::FigCifar => curves::show,
+                    Self::FigBound => bound::show,
+                    Self::TableSolution => solution::show,
+                    Self::TableStatistics => statistics::show,
+                    Self::FigClients => clients::show,
+                };
+                show(network, &extent, records, &mut section);
+            }
+            if section.tables.len() + section.figures.len() == before {
+                let absence = self.absence(network, reproduction);
+                section.say(format!("{}: {absence}.", network.title()));
+            }
+        }
+        section
+    }
+
+    /// Returns the reason why nothing of a network is shown.
+    pub(super) fn absence(self, network: Network, reproduction: &Reproduction) -> &'static str {
+        match self.settings_of(network, reproduction).is_empty() {
+            true => "not run at this scale",
+            false => "not executed yet",
+        }
+    }
 }

@@ -1,15 +1,14 @@
-//! What a run at full power would have spent at the least power that meets the deadline.
+//! Energy that a run at full power would have spent at the least power that meets the deadline.
 //!
-//! A baseline that sends more softly schedules the same clients on the same channels for the same
-//! epochs, so one run tells both energies. An upload that has t seconds instead of the t_max it took
-//! at p_max needs the signal-to-noise ratio 2^(l/(B t)) - 1 instead of 2^(l/(B t_max)) - 1, at a power
-//! that is lower by their quotient. Valid for the paper's books, where sending costs p t.
+//! A baseline at a lower power schedules the same clients on the same channels for the same epochs, so
+//! one run tells both energies. An upload that has t seconds instead of the t_max it took at p_max
+//! needs the signal-to-noise ratio 2^(l/(B t)) - 1 instead of 2^(l/(B t_max)) - 1, at a power that is
+//! lower by their quotient. Valid where an upload costs p t, as in the paper.
 
-use gleaner_sim::round::{ClientRow, RoundRow};
+use gleaner_sim::round::ClientRow;
 use gleaner_sim::scenario::Scenario;
 
 /// Returns the energy of an upload at the least power, given a row at full power.
-#[must_use]
 pub fn upload_j(scenario: &Scenario, downlink_s: f64, row: &ClientRow) -> f64 {
     let bits = scenario.model_bits();
     let bandwidth_hz = scenario.radio.uplink_bandwidth_hz;
@@ -23,38 +22,18 @@ pub fn upload_j(scenario: &Scenario, downlink_s: f64, row: &ClientRow) -> f64 {
     power_w * slack_s
 }
 
-/// Adds up what the clients of a run would have spent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LeastEnergy {
-    total_j: f64,
-}
-
-impl LeastEnergy {
-    /// Adds a client's row of a round.
-    pub fn add(&mut self, scenario: &Scenario, round: &RoundRow, row: &ClientRow) {
-        let upload = upload_j(scenario, round.downlink_s, row);
-        self.total_j += row.compute_j + upload;
-    }
-
-    /// Returns the sum.
-    #[must_use]
-    pub const fn total_j(self) -> f64 {
-        self.total_j
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::Made;
+    use crate::execute::{Attempt, execute_point, run_directory};
+    use crate::plan::Point;
+    use crate::reproduce::records::RunRecord;
     use crate::reproduce::setting::baselines;
-    use crate::{PlannedRun, run_bare};
-    use gleaner_sim::run::{RunDirectory, Tally, read_rounds};
+    use gleaner_sim::run::{RunDirectory, Silent, read_rounds};
     use gleaner_sim::scenario::{Override, resolve};
 
-    /// Whoever doubts the formula runs both powers.
     #[test]
-    fn one_run_at_full_power_tells_what_the_least_power_spends() {
+    fn one_run_at_full_power_tells_the_energy_at_the_least_power() {
         let folder = tempfile::tempdir().unwrap();
         for scheduler in baselines() {
             let run = |power: &str| {
@@ -67,43 +46,36 @@ mod tests {
                     Override::new("device.cycles_per_sample", 2500),
                     Override::new("data.test_samples", 20),
                 ];
-                PlannedRun {
-                    scenario: resolve("paper-mlp", &overrides).unwrap(),
-                    directory: RunDirectory::new(
-                        folder.path().join(format!("{scheduler}-{power}")),
-                    ),
-                }
+                let point = Point::new(Vec::new(), resolve("paper-mlp", &overrides).unwrap());
+                let how = Attempt::default();
+                execute_point(folder.path(), &point, &how, &mut Silent).unwrap();
+                let directory = run_directory(folder.path(), &point);
+                let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS)).unwrap();
+                let rounds = rounds.into_iter().map(|row| (row.participants, row.epochs));
+                let rounds: Vec<_> = rounds.collect();
+                (
+                    RunRecord::read(point.id, &point.scenario, &directory).unwrap(),
+                    rounds,
+                )
             };
-            let runs = [run("max"), run("min")];
-            for outcome in run_bare(&runs, 1, |_, _| ()) {
-                outcome.unwrap();
-            }
-            let [loud, soft] = runs;
-            let clients = |run: &PlannedRun| -> Vec<_> {
-                let rounds = read_rounds(&run.directory.file(RunDirectory::ROUNDS)).unwrap();
-                let who = rounds.into_iter().map(|row| (row.participants, row.epochs));
-                who.collect()
-            };
-            assert_eq!(clients(&loud), clients(&soft), "{scheduler}");
-            let spent_j = Tally::read(&soft.directory).unwrap().summary().energy_j;
-            let made = Made::read(String::new(), &loud.scenario, loud.directory).unwrap();
-            let told_j = made.least_energy_j.unwrap();
-            // The books count whole microseconds on the air, and picojoules.
+            let ((full, clients), (least, same)) = (run("max"), run("min"));
+            assert_eq!(clients, same, "{scheduler}");
+            let (spent_j, told_j) = (least.summary.energy_j, full.least_energy_j.unwrap());
+            // The accounts count whole microseconds of transmission, and picojoules.
             assert!(
                 (told_j / spent_j - 1.0).abs() < 2e-5,
                 "{scheduler}: {told_j} {spent_j}"
             );
             assert!(
-                told_j < 0.95 * made.summary.energy_j,
+                told_j < 0.95 * full.summary.energy_j,
                 "{scheduler}: {told_j}"
             );
-            let soft = Made::read(String::new(), &soft.scenario, soft.directory).unwrap();
-            assert_eq!(soft.least_energy_j, None);
+            assert_eq!(least.least_energy_j, None);
         }
     }
 
     #[test]
-    fn an_upload_that_takes_all_the_time_there_is_costs_what_it_costs() {
+    fn an_upload_without_slack_costs_what_it_cost() {
         let scenario = resolve("paper-mlp", &[]).unwrap();
         let row = ClientRow {
             upload_s: 0.01,
@@ -112,7 +84,6 @@ mod tests {
             ..ClientRow::default()
         };
         assert_eq!(upload_j(&scenario, 1e-4, &row), 2e-3);
-        let idle = ClientRow::default();
-        assert_eq!(upload_j(&scenario, 1e-4, &idle), 0.0);
+        assert_eq!(upload_j(&scenario, 1e-4, &ClientRow::default()), 0.0);
     }
 }

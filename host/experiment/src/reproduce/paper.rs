@@ -1,14 +1,10 @@
-//! What the paper prints, from `paper.toml`.
+//! Numbers that the paper prints, from `paper.toml`.
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use super::*;
 
-use super::edition::Network;
-use super::scale::Cell;
-use gleaner_sim::policy::Scheduler;
-
-/// The paper's numbers.
+/// Numbers of the paper's tables.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
@@ -33,13 +29,10 @@ struct Accuracy {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SolutionRow {
-    /// The round.
     pub round: u32,
-    /// The client on every channel, from 1; 0 is nobody.
+    /// The client on every channel, counted from 1; 0 is none.
     pub clients: Vec<u32>,
-    /// Its power.
     pub power_mw: Vec<f64>,
-    /// The epochs of all.
     pub epochs: u32,
 }
 
@@ -47,19 +40,15 @@ pub struct SolutionRow {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatisticsRow {
-    /// Who decided.
     pub algorithm: Scheduler,
-    /// How often each client took part.
     pub schedules: Vec<u32>,
-    /// How many epochs it trained.
     pub epochs: Vec<u32>,
-    /// The printed sums of both.
+    #[cfg_attr(not(test), allow(dead_code, reason = "a test checks the printed sums"))]
     pub sums: [u32; 2],
 }
 
 impl Paper {
     /// Returns the accuracy of an algorithm in a cell, in percent.
-    #[must_use]
     pub fn accuracy(&self, network: Network, cell: Cell, algorithm: Scheduler) -> Option<f64> {
         let column = self.algorithms.iter().position(|&it| it == algorithm)?;
         let here = |row: &&Accuracy| {
@@ -71,7 +60,6 @@ impl Paper {
 }
 
 /// Returns the paper's numbers. The file is part of the program, and a test reads it.
-#[must_use]
 pub fn paper() -> &'static Paper {
     static PAPER: LazyLock<Paper> =
         LazyLock::new(|| toml::from_str(include_str!("paper.toml")).unwrap_or_default());
@@ -81,8 +69,6 @@ pub fn paper() -> &'static Paper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::Scale;
-    use crate::reproduce::setting::SIX;
 
     #[test]
     fn the_file_reads_whole_and_its_sums_are_the_printed_ones() {

@@ -1,29 +1,25 @@
-//! How much is run: a check of the machinery, an hour, or all of it.
+//! Scales: a test of the program, an hour, or the whole reproduction.
 
-use serde::{Deserialize, Serialize};
-use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
-
-use super::edition::{Edition, Network};
-use gleaner_sim::scenario::Override;
+use super::*;
 
 /// Rounds of the convolutional network at scale `quick`, of the paper's 2000.
-pub const CIFAR_QUICK_ROUNDS: usize = 150;
+const CIFAR_QUICK_ROUNDS: usize = 150;
 /// Rounds at scale `smoke`.
 const SMOKE_ROUNDS: usize = 10;
 /// Samples of a client at scale `smoke`; an epoch costs the modelled time and energy of the paper's.
 const SMOKE_SAMPLES: f64 = 50.0;
-/// Samples of a client where their number varies: 50 times the paper's 1000 are more than there are.
+/// Samples of a client in the figure over the number of clients: 50 times 1000 are more than there are.
 const SAMPLES_OF_MANY: f64 = 800.0;
 /// The paper's mean of a client's samples, to which its sigmas belong.
 const PAPERS_SAMPLES: f64 = 1000.0;
 
-/// How much is run.
+/// Scale of a reproduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Scale {
-    /// under two minutes, embedded images, MNIST only: checks the machinery and settles no claim
+    /// under two minutes, embedded images, MNIST only: tests the program and settles no claim
     Smoke,
     /// under an hour on two processors: MNIST in full with 3 seeds, one cell of CIFAR-10 shortened
     Quick,
@@ -34,9 +30,8 @@ pub enum Scale {
 /// A setting of the data: non-IID degree d and spread sigma of the clients' sample counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Non-IID degree d.
     pub degree: f64,
-    /// Standard deviation sigma of the sample counts, of a mean of 1000.
+    /// Standard deviation of the sample counts, at a mean of 1000.
     pub deviation: f64,
 }
 
@@ -44,49 +39,37 @@ impl Cell {
     /// The cell of the paper's figure over V and of its tables of one experiment.
     pub const MIDDLE: Self = Self::new(0.4, 100.0);
 
-    /// Names a cell.
-    #[must_use]
     pub const fn new(degree: f64, deviation: f64) -> Self {
         Self { degree, deviation }
     }
 
-    /// Returns its name in tables.
-    #[must_use]
     pub fn name(self) -> String {
         format!("d = {}, sigma = {}", self.degree, self.deviation)
     }
 }
 
-/// What a scale runs of one network.
+/// Runs of one network at a scale.
 #[derive(Clone, Debug)]
 pub struct Extent {
-    /// Seeds, from 0.
     pub seeds: u32,
-    /// Rounds of a run.
     pub rounds: usize,
-    /// The cells of the accuracy table.
     pub cells: Vec<Cell>,
-    /// The cells with curves.
     pub curves: Vec<Cell>,
-    /// Values of V.
     pub factors: Vec<f64>,
-    /// Numbers of clients.
     pub clients: Vec<usize>,
-    /// Mean samples of a client.
     pub samples: f64,
-    /// Mean samples of a client where the number of clients varies.
+    /// Mean samples of a client in the figure over the number of clients.
     pub samples_of_many: f64,
-    /// The editions of the figures over V and over the number of clients.
-    pub editions: &'static [Edition],
-    /// Whether clients are as the paper has them: enough samples for its claims.
+    /// Formulas in the figures over V and over the number of clients.
+    pub formulas: &'static [Formulas],
+    /// Whether clients have as many samples as in the paper.
     pub lifelike: bool,
-    /// What all runs change in their preset.
+    /// Keys that all runs change in their preset.
     pub common: Vec<Override>,
 }
 
 impl Extent {
-    /// Returns the samples of a client, and their spread in a cell, for a number of clients.
-    #[must_use]
+    /// Returns mean and standard deviation of the sample counts in a cell.
     pub fn partition(&self, cell: Cell, clients: Option<usize>) -> (f64, f64) {
         let mean = match clients {
             Some(_) => self.samples_of_many,
@@ -95,9 +78,7 @@ impl Extent {
         (mean, cell.deviation * mean / PAPERS_SAMPLES)
     }
 
-    /// Returns the factor by which an epoch's cycles per sample grow so that it costs what the
-    /// paper's does.
-    #[must_use]
+    /// Returns the factor of the cycles per sample that makes an epoch cost as much as the paper's.
     pub fn dilution(&self) -> f64 {
         if self.lifelike {
             1.0
@@ -106,8 +87,7 @@ impl Extent {
         }
     }
 
-    /// Says in a few words what was run.
-    #[must_use]
+    /// Describes the runs in a few words.
     pub fn text(&self, network: Network) -> String {
         let seeds = match self.seeds {
             1 => "one seed".to_owned(),
@@ -120,15 +100,14 @@ impl Extent {
         let cells = format!("{} of 9 cells", self.cells.len());
         let data = match self.lifelike {
             true => String::new(),
-            false => format!(", {} images a client", self.samples),
+            false => format!(", {} images per client", self.samples),
         };
         format!("{seeds}, {rounds}, {cells}{data}")
     }
 }
 
 impl Scale {
-    /// Returns what is run of a network; `None` if nothing is.
-    #[must_use]
+    /// Returns the runs of a network; `None` if there are none.
     pub fn extent(self, network: Network) -> Option<Extent> {
         let all = |degrees: &[f64], deviations: &[f64]| -> Vec<Cell> {
             let cells = degrees.iter().flat_map(|&degree| {
@@ -148,7 +127,7 @@ impl Scale {
             clients: vec![10, 20, 30, 40, 50],
             samples: PAPERS_SAMPLES,
             samples_of_many: SAMPLES_OF_MANY,
-            editions: Edition::VARIANTS,
+            formulas: Formulas::VARIANTS,
             lifelike: true,
             common: common(network, 2000, network.papers_rounds() / 100),
         };
@@ -175,7 +154,7 @@ impl Scale {
                 samples: SMOKE_SAMPLES,
                 samples_of_many: SMOKE_SAMPLES,
                 // The printed solver takes most of the time, and the table has it already.
-                editions: &[Edition::Repaired],
+                formulas: &[Formulas::Repaired],
                 lifelike: false,
                 common: {
                     let mut common = common(network, 100, 1);
@@ -189,7 +168,7 @@ impl Scale {
     }
 }
 
-/// Returns what all runs of a network change: its images, validation beside test, how often both.
+/// Returns the keys that all runs of a network change: data set, validation images, evaluation.
 fn common(network: Network, validation: i64, every: usize) -> Vec<Override> {
     let dataset = match network {
         Network::Mlp => "mnist",

@@ -1,11 +1,6 @@
-//! What a run is of, seen from an exhibit, and the scenario that makes it.
+//! Settings: one per run and seed, and the scenarios that they stand for.
 
-use super::edition::{Edition, Network};
-use super::exhibit::Exhibit;
-use super::scale::{Cell, Extent, Scale};
-use gleaner_sim::policy::{BaselinePower, Scheduler};
-use gleaner_sim::scenario::{Override, Scenario, ScenarioError, resolve};
-use strum::VariantArray;
+use super::*;
 
 /// The paper's six, in the order of its table.
 pub const SIX: [Scheduler; 6] = [
@@ -17,36 +12,78 @@ pub const SIX: [Scheduler; 6] = [
     Scheduler::ImportanceAware,
 ];
 
-/// The five that CRE is compared with.
+/// Returns the five schedulers that CRE is compared with.
 pub fn baselines() -> impl Iterator<Item = Scheduler> {
     SIX.into_iter().filter(|scheduler| scheduler.is_baseline())
 }
 
-/// What one run is of, but for its seed. Baselines run at full power; what they need at the least
-/// power is read from the same run ([`super::Made::least_energy_j`]).
+/// A network and its data, as the paper pairs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Display, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Network {
+    Mlp,
+    Cnn,
+}
+
+impl Network {
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Mlp => "MLP on MNIST",
+            Self::Cnn => "CNN on CIFAR-10",
+        }
+    }
+
+    pub const fn papers_rounds(self) -> usize {
+        match self {
+            Self::Mlp => 200,
+            Self::Cnn => 2000,
+        }
+    }
+}
+
+/// Values and formulas that CRE uses: those with the paper's errata repaired, an exact solver and a
+/// binding income (our default), or those that the paper prints. The baselines are the same in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Display, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Formulas {
+    Repaired,
+    Printed,
+}
+
+impl Formulas {
+    const fn preset(self, network: Network) -> &'static str {
+        match (self, network) {
+            (Self::Repaired, Network::Mlp) => "paper-mlp",
+            (Self::Repaired, Network::Cnn) => "paper-cnn",
+            (Self::Printed, Network::Mlp) => "printed-mlp",
+            (Self::Printed, Network::Cnn) => "printed-cnn",
+        }
+    }
+}
+
+/// Everything that identifies a run except its seed. Baselines run at full power; their energy at the
+/// least power is computed from the same run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// Network and data.
     pub network: Network,
-    /// Whose formulas.
-    pub edition: Edition,
-    /// Who decides.
+    pub formulas: Formulas,
     pub scheduler: Scheduler,
-    /// How samples are dealt.
     pub cell: Cell,
-    /// V, where it is not the preset's.
+    /// V, if it is not the preset's.
     pub factor: Option<f64>,
-    /// Clients, where their number varies.
+    /// Number of clients, if it is not the preset's.
     pub clients: Option<usize>,
 }
 
 impl Setting {
-    /// A scheduler of ours in a cell.
-    #[must_use]
     pub const fn new(network: Network, scheduler: Scheduler, cell: Cell) -> Self {
         Self {
             network,
-            edition: Edition::Repaired,
+            formulas: Formulas::Repaired,
             scheduler,
             cell,
             factor: None,
@@ -54,37 +91,34 @@ impl Setting {
         }
     }
 
-    /// CRE in an edition.
-    #[must_use]
-    pub const fn cre(network: Network, edition: Edition, cell: Cell) -> Self {
+    pub const fn cre(network: Network, formulas: Formulas, cell: Cell) -> Self {
         Self {
-            edition,
+            formulas,
             ..Self::new(network, Scheduler::Cre, cell)
         }
     }
 
-    /// The same with another V.
-    #[must_use]
     pub const fn with_factor(self, factor: f64) -> Self {
-        Self {
-            factor: Some(factor),
-            ..self
-        }
+        let factor = Some(factor);
+        Self { factor, ..self }
     }
 
-    /// The same with so many clients.
-    #[must_use]
     pub const fn with_clients(self, clients: usize) -> Self {
-        Self {
-            clients: Some(clients),
-            ..self
+        let clients = Some(clients);
+        Self { clients, ..self }
+    }
+
+    /// Returns the scheduler's name, with a remark if it uses the printed formulas.
+    pub fn algorithm(&self) -> String {
+        match self.formulas {
+            Formulas::Repaired => self.scheduler.to_string(),
+            Formulas::Printed => format!("{} as printed", self.scheduler),
         }
     }
 
-    /// Returns what it is called in `runs.csv`.
-    #[must_use]
+    /// Returns the name in `runs.csv`.
     pub fn name(&self) -> String {
-        let mut name = format!("{} {} {}", self.network, self.edition, self.scheduler);
+        let mut name = format!("{} {} {}", self.network, self.formulas, self.scheduler);
         if let Some(factor) = self.factor {
             name.push_str(&format!(" V={factor}"));
         }
@@ -95,9 +129,6 @@ impl Setting {
     }
 
     /// Returns the scenario of one seed.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn scenario(&self, extent: &Extent, seed: u32) -> Result<Scenario, ScenarioError> {
         let (mean, deviation) = extent.partition(self.cell, self.clients);
         let rounds = i64::try_from(extent.rounds).unwrap_or(i64::MAX);
@@ -117,7 +148,7 @@ impl Setting {
             let clients = i64::try_from(clients).unwrap_or(i64::MAX);
             set("clients.count", clients.into());
         }
-        let preset = self.edition.preset(self.network);
+        let preset = self.formulas.preset(self.network);
         let dilution = extent.dilution();
         if dilution != 1.0 {
             let cycles = resolve(preset, &[])?.device.cycles_per_sample;
@@ -127,93 +158,31 @@ impl Setting {
     }
 }
 
-/// What is reproduced.
-#[derive(Clone, Debug)]
-pub struct Study {
-    /// How much is run.
-    pub scale: Scale,
-    /// Seeds of every setting, where they are not the scale's.
-    pub seeds: Option<u32>,
-    /// What is run; what is there already is shown as well.
-    pub exhibits: Vec<Exhibit>,
-}
-
-impl Study {
-    /// Everything a scale has.
-    #[must_use]
-    pub fn all(scale: Scale) -> Self {
-        Self {
-            scale,
-            seeds: None,
-            exhibits: Exhibit::VARIANTS.to_vec(),
-        }
-    }
-
-    /// Returns what is run of a network.
-    #[must_use]
-    pub fn extent(&self, network: Network) -> Option<Extent> {
-        let extent = self.scale.extent(network)?;
-        Some(Extent {
-            seeds: self.seeds.unwrap_or(extent.seeds),
-            ..extent
-        })
-    }
-
-    /// Returns the scenarios of a setting, one a seed; none if the scale has none of its network.
-    ///
-    /// # Errors
-    /// What is wrong with one.
-    pub fn scenarios(&self, setting: &Setting) -> Result<Vec<Scenario>, ScenarioError> {
-        let Some(extent) = self.extent(setting.network) else {
-            return Ok(Vec::new());
-        };
-        (0..extent.seeds)
-            .map(|seed| setting.scenario(&extent, seed))
-            .collect()
-    }
-
-    /// Returns the command that makes an exhibit of this study.
-    #[must_use]
-    pub fn command(&self, exhibit: Exhibit) -> String {
-        let seeds = self
-            .seeds
-            .map_or(String::new(), |count| format!(" --seeds {count}"));
-        format!(
-            "gleaner reproduce --scale {}{seeds} --only {exhibit}",
-            self.scale
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_scenario_of_every_scale_resolves() {
+    fn every_scenario_resolves_and_a_smoke_check_needs_no_download() {
         for &scale in Scale::VARIANTS {
-            let study = Study::all(scale);
-            for exhibit in &study.exhibits {
-                for setting in exhibit.settings(&study) {
-                    study.scenarios(&setting).unwrap();
-                }
-            }
+            let all = Reproduction::all(scale).points(&Runs::default()).unwrap();
+            let embedded = |it: &Point| it.scenario.data.dataset.to_string() == "mnist-subset";
+            assert_eq!(all.iter().all(embedded), scale == Scale::Smoke);
         }
     }
 
     #[test]
     fn the_quick_table_has_all_nine_cells_with_three_seeds_and_validation() {
-        let study = Study::all(Scale::Quick);
-        let settings = Exhibit::TableAccuracyMnist.settings(&study);
+        let quick = Reproduction::all(Scale::Quick);
+        let settings = quick.by_setting(&[Exhibit::TableAccuracyMnist]).unwrap();
         // Six, glean, and CRE as printed.
         assert_eq!(settings.len(), 9 * 8);
-        for setting in settings {
-            let scenarios = study.scenarios(&setting).unwrap();
-            assert_eq!(scenarios.len(), 3);
-            for scenario in scenarios {
-                assert_eq!(scenario.run.rounds, 200);
-                assert!(scenario.data.validation_samples > 0);
-            }
+        for (_, points) in settings {
+            assert_eq!(points.len(), 3);
+            let full = |it: &Point| it.scenario.run.rounds == 200;
+            assert!(points.iter().all(full));
+            let validated = |it: &Point| it.scenario.data.validation_samples > 0;
+            assert!(points.iter().all(validated));
         }
     }
 
@@ -221,27 +190,10 @@ mod tests {
     fn an_epoch_of_a_few_samples_costs_what_the_papers_does() {
         let setting = Setting::new(Network::Mlp, Scheduler::Cre, Cell::MIDDLE);
         let [small, large] = [Scale::Smoke, Scale::Quick].map(|scale| {
-            let device = |scenario: Scenario| {
-                scenario.device.cycles_per_sample * scenario.partition.mean_samples
-            };
-            device(
-                setting
-                    .scenario(&scale.extent(Network::Mlp).unwrap(), 0)
-                    .unwrap(),
-            )
+            let extent = scale.extent(Network::Mlp).unwrap();
+            let scenario = setting.scenario(&extent, 0).unwrap();
+            scenario.device.cycles_per_sample * scenario.partition.mean_samples
         });
         assert!((small / large - 1.0).abs() < 1e-12, "{small} {large}");
-    }
-
-    #[test]
-    fn a_smoke_check_needs_no_images_from_elsewhere() {
-        let study = Study::all(Scale::Smoke);
-        for exhibit in &study.exhibits {
-            for setting in exhibit.settings(&study) {
-                for scenario in study.scenarios(&setting).unwrap() {
-                    assert_eq!(scenario.data.dataset.to_string(), "mnist-subset");
-                }
-            }
-        }
     }
 }

@@ -15,12 +15,12 @@ use gleaner_learn::train::{
     TooLarge,
 };
 
-use super::{FixedFleet, FloatFleet, hostile, lost};
+use super::{FixedFleet, FloatFleet, altered};
 use gleaner_shared::mlp::Shape;
 
 /// The clients of a run with everything they start from.
 pub struct Deployment {
-    /// The clients.
+    /// The clients of the run.
     pub fleet: Box<dyn Fleet + Send>,
     /// The judge of models.
     pub examiner: Box<dyn Examiner + Send>,
@@ -49,7 +49,7 @@ pub enum BuildError {
     /// Network and images do not fit.
     #[error("data.dataset = \"{dataset}\": {source}")]
     Network {
-        /// The data set.
+        /// Name of the data set.
         dataset: String,
         /// What does not fit.
         source: NetworkError,
@@ -179,9 +179,9 @@ pub fn build_around(
             (wrap(fleet)?, model)
         }
     };
-    let fleet = hostile::among(fleet, &scenario.hostile);
+    let fleet = altered::with_attackers(fleet, &scenario.hostile);
     Ok(Deployment {
-        fleet: lost::among(fleet, seed, &scenario.faults),
+        fleet: altered::with_losses(fleet, seed, &scenario.faults),
         examiner: Box::new(examiner),
         model,
         tensors,

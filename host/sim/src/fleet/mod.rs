@@ -1,12 +1,10 @@
 //! The simulated clients of a run: set-up from a scenario, float and fixed-point clients, hostile
 //! ones, and lost updates.
 
+mod altered;
 mod build;
 mod fixed;
 mod float;
-mod hostile;
-mod lost;
-mod way;
 
 pub use build::{
     BuildError, Deployment, build, build_around, data_facts, deal, load_data, network, scheme,

@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Note, Purse};
+use super::{EnergyBudget, Note};
 
-/// One client's attendance.
+/// Counts of one client's orders and answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attendance {
     /// The round it was last ordered in, o_i; 0 before the first.
@@ -19,13 +19,13 @@ pub struct Attendance {
     chances: u32,
     /// Models that came about without it since its last update was used.
     versions: u32,
-    /// How many clients had more to spend when the turn began.
+    /// Number of clients with more to spend when the turn began.
     place: u32,
     /// The round its cycle began in; 0 before the first.
     renewed: u32,
     /// Rounds of that cycle.
     cycle: u32,
-    /// What its orders cost more than its budget allowed.
+    /// Cost of its orders above its budget.
     deficit_j: f64,
 }
 
@@ -56,9 +56,9 @@ impl Attendance {
 
     /// Begins a turn, in which everybody can have a channel once: places by what is there to spend,
     /// the richest first, and among equals by number.
-    pub fn begin_turn(all: &mut [Self], purses: &[Purse]) {
+    pub fn begin_turn(all: &mut [Self], budgets: &[EnergyBudget]) {
         let mut clients: Vec<usize> = (0..all.len()).collect();
-        clients.sort_by(|&a, &b| purses[b].spendable_j.total_cmp(&purses[a].spendable_j));
+        clients.sort_by(|&a, &b| budgets[b].spendable_j.total_cmp(&budgets[a].spendable_j));
         for (place, client) in (0..).zip(clients) {
             all[client].place = place;
         }
@@ -117,14 +117,14 @@ impl Attendance {
         None
     }
 
-    /// Returns what its orders cost more than its budget allowed.
+    /// Returns the cost of its orders above its budget.
     #[must_use]
     pub const fn deficit_j(&self) -> f64 {
         self.deficit_j
     }
 }
 
-/// Returns how many rounds a turn has: as many as it takes to give everybody a channel once.
+/// Returns the number of rounds of a turn, in which every client can have a channel once.
 #[must_use]
 pub fn turn_rounds(clients: usize, channels: usize) -> u32 {
     let rounds = clients.div_ceil(channels.max(1)).max(1);
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn places_go_by_wealth_and_then_by_number_whatever_is_not_a_number() {
         let mut all = [Attendance::default(); 4];
-        let purses = [1.0, 3.0, f64::NEG_INFINITY, 3.0].map(|spendable_j| Purse {
+        let budgets = [1.0, 3.0, f64::NEG_INFINITY, 3.0].map(|spendable_j| EnergyBudget {
             spendable_j,
-            ..Purse::default()
+            ..EnergyBudget::default()
         });
-        Attendance::begin_turn(&mut all, &purses);
+        Attendance::begin_turn(&mut all, &budgets);
         assert_eq!(all.map(|one| one.place()), [2, 0, 3, 1]);
         assert_eq!(turn_rounds(10, 3), 4);
         assert_eq!((turn_rounds(1, 5), turn_rounds(0, 0)), (1, 1));

@@ -1,4 +1,4 @@
-//! What the baselines have in common: their transmit power, and what they rank clients by.
+//! Common parts of the baselines: transmit power and gradient norms.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -16,7 +16,7 @@ use gleaner_cre::optim::{Instance, Upload};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum BaselinePower {
-    /// full power
+    /// the largest power allowed
     Max,
     /// the least power that meets the deadline
     Min,

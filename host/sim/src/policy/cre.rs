@@ -8,7 +8,7 @@ use crate::ClientId;
 use gleaner_cre::optim::Solver;
 use gleaner_cre::optim::individual::{self, Task};
 
-/// Whose epochs CRE decides.
+/// Epochs that CRE decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]

@@ -10,10 +10,10 @@ use strum::VariantArray;
 
 use super::Scheduler;
 
-/// What a program of one's own is written behind.
+/// Prefix of the command of a scheduler program.
 const PROCESS: &str = "process:";
 
-/// Who decides which clients train in a run.
+/// The scheduler of a run: a built-in one or a program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Decider {
@@ -24,7 +24,7 @@ pub enum Decider {
 }
 
 impl Decider {
-    /// How [`Self::Process`] is written, and what it means.
+    /// Syntax and meaning of [`Self::Process`].
     pub const PROCESS: (&'static str, &'static str) = (
         "process:COMMAND",
         "a program of your own, asked once a round (docs/guide/schedulers.md)",
@@ -102,16 +102,16 @@ impl FromStr for Decider {
     }
 }
 
-/// Why nobody decides.
+/// Error parsing the name or command of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeciderError {
     /// No scheduler has this name.
     #[error("`{text}` is none of {words}")]
     Unknown {
-        /// What was written.
+        /// The text that names no scheduler.
         text: String,
-        /// What would do.
+        /// Names that are accepted.
         words: String,
     },
     /// There is no command.
@@ -135,13 +135,13 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Returns the program.
+    /// Returns the path of the program.
     #[must_use]
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// Returns its arguments.
+    /// Returns the arguments of the program.
     #[must_use]
     pub fn arguments(&self) -> &[String] {
         &self.arguments

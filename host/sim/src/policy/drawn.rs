@@ -1,4 +1,4 @@
-//! What the schedulers that do not choose have in common: drawn clients, one per channel.
+//! Common part of schedulers that draw their clients: one client per channel.
 
 use gleaner_shared::rng::{Purpose, Rng};
 

@@ -1,6 +1,6 @@
 //! Small rounds for the tests of schedulers.
 
-use super::{Attendance, Decision, Order, Policy, Purse, View};
+use super::{Attendance, Decision, EnergyBudget, Order, Policy, View};
 use gleaner_cre::channel::RoundState;
 use gleaner_cre::optim::Instance;
 use gleaner_cre::system::System;
@@ -28,15 +28,15 @@ pub(super) struct Round {
     pub(super) number: u32,
     pub(super) seed: u64,
     pub(super) instance: Instance,
-    pub(super) purses: Vec<Purse>,
+    pub(super) budgets: Vec<EnergyBudget>,
     pub(super) attendance: Vec<Attendance>,
     pub(super) losses: Vec<Option<f64>>,
 }
 
 impl Round {
-    /// Nobody was ever ordered and everybody is rich.
+    /// A first round in which every client can pay.
     pub(super) fn first(clients: usize, channels: usize) -> Self {
-        let rich = Purse {
+        let rich = EnergyBudget {
             spendable_j: 1.0,
             epoch_j: 2.5e-4,
             order_j: 0.0,
@@ -46,7 +46,7 @@ impl Round {
             number: 1,
             seed: 1,
             instance: instance(clients, channels),
-            purses: vec![rich; clients],
+            budgets: vec![rich; clients],
             attendance: vec![Attendance::default(); clients],
             losses: vec![None; clients],
         }
@@ -58,7 +58,7 @@ impl Round {
             round: self.number,
             instance: &self.instance,
             gradient_norms: &[],
-            purses: &self.purses,
+            budgets: &self.budgets,
             attendance: &self.attendance,
             losses: &self.losses,
         }

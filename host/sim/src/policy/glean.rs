@@ -1,5 +1,5 @@
-//! `glean`: energy first. One epoch, the power of least energy that meets the deadline, nobody who
-//! cannot pay, and of the others those whose age is worth their share of the bill.
+//! `glean`: energy first. One epoch, the power of least energy that meets the deadline, no clients
+//! that cannot pay, and of the others those whose age is worth their share of the cost.
 //!
 //! The mathematics, the evidence and the limits are those of GLEAN.md; `docs/results/glean.md` tells them
 //! whole. In short: with one local epoch there is no client drift, computing costs least, and the
@@ -8,7 +8,7 @@
 //! - a_i = (n - o_i) / (1 + f_i), the age: rounds since client i was last *ordered*, over one plus
 //!   its failures in a row, so that a dead client does not take a channel for ever;
 //! - phi_i = w_i a_i^2 / sum_A w_j a_j^2, its share of the age of all that can pay, A;
-//! - e_ic = tau E_i + order_i + e_up,ic, its bill on channel c, and B = sum_A min_c e_jc;
+//! - e_ic = tau E_i + order_i + e_up,ic, its cost on channel c, and B = sum_A min_c e_jc;
 //! - maximise sum (phi_i - lambda e_ic / B). Both shares sum to one, so for lambda <= 1 somebody
 //!   always qualifies.
 //!
@@ -28,7 +28,7 @@ use gleaner_cre::optim::power::{efficient_power, least_power};
 /// A pair that is worth nothing but rounding is still made.
 const TIE: f64 = 1e-9;
 
-/// What speaks for a client.
+/// Claims of clients to an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -36,18 +36,18 @@ const TIE: f64 = 1e-9;
 pub enum Claim {
     /// its age, squared, times its share of the samples
     Age,
-    /// a draw, for comparison: whoever can pay, at random
+    /// a random draw among the clients that can pay, for comparison
     Draw,
 }
 
-/// What `glean` can be told.
+/// Settings of the scheduler `glean`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glean {
-    /// The weight lambda of the bill against the claim, 0 to 1.
+    /// The weight lambda of the cost against the claim, 0 to 1.
     pub lambda: f64,
     /// Epochs of every participant.
     pub epochs: u32,
-    /// What speaks for a client.
+    /// Claims of clients to an order.
     pub claim: Claim,
 }
 

@@ -42,7 +42,7 @@ pub use random::Random;
 pub use rivals::{Eafl, FedBacys, Greedy, Ocean, Sustainable, UniformEhfl, VersionAge};
 pub use round_robin::RoundRobin;
 
-/// Who decides which clients train in a round.
+/// The schedulers that can be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -62,47 +62,47 @@ pub enum Scheduler {
     ChannelAllocate,
     /// per fixed channel the client with the largest weighted gradient norm, fixed epochs
     ImportanceAware,
-    /// one epoch, least power; channels assigned to ages against shares of the bill, to those who can pay
+    /// one epoch at least power; channels by age against cost, among clients that can pay
     Glean,
-    /// rival: whoever can pay, as many as there are channels, drawn at random
+    /// rival: random clients among those that can pay, one per channel
     Greedy,
     /// rival: each client once in every cycle of rounds that pays for an order (Guler and Yener)
     Sustainable,
-    /// rival: as many clients in every round as the income of all sustains (Shen, Yang and Xu)
+    /// rival: a constant number of clients that the income of all sustains (Shen, Yang and Xu)
     UniformEhfl,
-    /// rival: groups by what is stored, the richest first, in turn (Jeong and Pappas)
+    /// rival: groups by stored energy, the fullest first, in turn (Jeong and Pappas)
     #[serde(rename = "fedbacys")]
     #[strum(serialize = "fedbacys")]
     FedBacys,
-    /// rival: the same, each client taking only its odd chances
+    /// rival: as fedbacys, each client taking every second chance
     #[serde(rename = "fedbacys-odd")]
     #[strum(serialize = "fedbacys-odd")]
     FedBacysOdd,
-    /// rival: of those who can pay, the ones whose model is the most versions old (Jeong et al.)
+    /// rival: of the clients that can pay, those with the oldest model (Jeong et al.)
     VersionAge,
     /// rival: as many clients as their energy-deficit queues allow (Xu and Wang)
     Ocean,
-    /// rival: what is left in the store against what a client's loss promises (Arouj and Abdelmoniem)
+    /// rival: energy left in the store against the client's loss (Arouj and Abdelmoniem)
     Eafl,
 }
 
-/// What schedulers can be told; each takes what concerns it.
+/// Settings of the schedulers; each uses those that concern it.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Transmit power of the baselines.
     pub power: BaselinePower,
     /// Epochs of the baselines that do not choose them.
     pub epochs: u32,
-    /// How CRE solves the round problem.
+    /// Solver of CRE's round problem.
     pub solver: Solver,
-    /// Whose epochs CRE decides.
+    /// Whether CRE decides epochs per client.
     pub cre_epochs: CreEpochs,
-    /// What glean is told.
+    /// Settings of the scheduler glean.
     pub glean: Glean,
 }
 
 impl Scheduler {
-    /// The paper's six.
+    /// The six schedulers of the paper.
     pub const PAPER: [Self; 6] = [
         Self::Random,
         Self::RoundRobin,
@@ -160,20 +160,20 @@ impl Scheduler {
     }
 }
 
-/// What one participant is told to do.
+/// The order to one participant.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// The client.
+    /// The client that gets the order.
     pub client: ClientId,
-    /// Its uplink channel.
+    /// Uplink channel of the upload.
     pub channel: usize,
-    /// Its transmit power.
+    /// Transmit power of the upload.
     pub power_w: f64,
     /// Full-batch gradient steps to take, tau.
     pub epochs: u32,
 }
 
-/// What a scheduler sees of a round.
+/// The state of a round as a scheduler sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Seed of the run.
@@ -184,55 +184,55 @@ pub struct View<'a> {
     pub instance: &'a Instance,
     /// Gradient norms ||grad F_i||; zero for schedulers that do not ask for them.
     pub gradient_norms: &'a [f64],
-    /// What every client may spend.
-    pub purses: &'a [Purse],
+    /// The energy budget of every client.
+    pub budgets: &'a [EnergyBudget],
     /// When every client was last ordered, how that went, and what else is counted of it.
     pub attendance: &'a [Attendance],
     /// The loss every client last reported, if it has.
     pub losses: &'a [Option<f64>],
 }
 
-/// What a client can pay, as its ledger books it.
+/// The energy that a client can spend, as its ledger books it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Purse {
-    /// Balance so far and this round's income, less what everybody pays: who spends no more keeps
-    /// C5 in this round.
+pub struct EnergyBudget {
+    /// Balance and this round's income, less the cost of resting; spending no more keeps C5 in this
+    /// round.
     pub spendable_j: f64,
-    /// What one epoch costs in whole picojoules.
+    /// Cost of one epoch, rounded to whole picojoules.
     pub epoch_j: f64,
-    /// What an order costs beside epochs and upload, in whole picojoules.
+    /// Cost of an order beside epochs and upload, rounded to whole picojoules.
     pub order_j: f64,
-    /// What an average round leaves for orders: its income as it arrives in the store, less what
-    /// leaks from it and what everybody pays.
+    /// Mean energy per round left for orders: the income that reaches the store, less leakage and
+    /// the cost of resting.
     pub surplus_j: f64,
 }
 
-/// What a scheduler decides.
+/// The decision of a scheduler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// Who takes part, in client order.
+    /// Orders to the participants, in client order.
     pub orders: Vec<Order>,
     /// Clients that were drawn but cannot finish one epoch before the deadline.
     pub infeasible: Vec<ClientId>,
-    /// What the plan promises, where the scheduler weighs plans.
+    /// Objective and bound of the plan, where the scheduler computes them.
     pub promise: Option<Promise>,
-    /// What is to be remembered of clients, as their [`Attendance`].
+    /// Notes to be kept in the [`Attendance`] of clients.
     pub notes: Vec<Note>,
 }
 
-/// What a scheduler asks to be remembered of a client.
+/// A note about a client that a scheduler wants kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// It could have had an order and was let pass.
+    /// The client could have had an order and got none.
     Passed {
-        /// The client.
+        /// The client to be noted.
         client: ClientId,
     },
-    /// A cycle of so many rounds begins.
+    /// A cycle of `rounds` rounds begins.
     Renewed {
-        /// The client.
+        /// The client to be noted.
         client: ClientId,
-        /// The rounds.
+        /// Length of the cycle.
         rounds: u32,
     },
 }
@@ -240,7 +240,7 @@ pub enum Note {
 /// Objective and bound of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {
-    /// The objective J.
+    /// The objective J of the plan.
     pub objective: f64,
     /// The bound on the loss after the round.
     pub bound: f64,
@@ -263,7 +263,31 @@ pub enum PolicyError {
     },
 }
 
-/// A scheduler.
+/// A scheduler: decides the orders of each round.
+///
+/// ```
+/// use gleaner_cre::optim::Instance;
+/// use gleaner_sim::policy::{Attendance, BaselinePower, EnergyBudget, Policy, Random, View};
+/// use gleaner_sim::round::{environment, settings};
+/// use gleaner_sim::scenario::Scenario;
+///
+/// let scenario = Scenario::default();
+/// let gains = environment::channel(&scenario)?.round(1)?;
+/// let clients = gains.uplink.len();
+/// let instance = Instance::paper(&settings::system(&scenario), gains, vec![600; clients]);
+/// let view = View {
+///     seed: 0,
+///     round: 1,
+///     instance: &instance,
+///     gradient_norms: &vec![0.0; clients],
+///     budgets: &vec![EnergyBudget::default(); clients],
+///     attendance: &vec![Attendance::default(); clients],
+///     losses: &vec![None; clients],
+/// };
+/// let decision = Random { power: BaselinePower::Max }.decide(&view)?;
+/// assert_eq!(decision.orders.len() + decision.infeasible.len(), instance.channels);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Policy: Send {
     /// Decides one round.
     ///

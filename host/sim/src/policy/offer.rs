@@ -1,15 +1,15 @@
-//! What a client would do on a channel, and what that would cost it.
+//! The order a client could get on a channel, and its cost.
 
 use super::View;
 use gleaner_cre::costs::RadioCost;
 
-/// What a client would send with on a channel, and what the round would cost it.
+/// Transmit power and cost of an order on a channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
     pub(super) power_w: f64,
-    /// What the order costs beside what everybody pays.
+    /// Cost of the order above the cost of resting.
     pub(super) bill_j: f64,
-    /// The same as the books may round it.
+    /// Upper bound of that cost in whole picojoules.
     booked_j: f64,
 }
 
@@ -21,8 +21,8 @@ impl Offer {
         epochs: u32,
         (power_w, airtime_s): (f64, f64),
     ) -> Self {
-        let (purse, radio) = (&view.purses[client], &view.instance.costs[client].radio);
-        let work_j = f64::from(epochs) * purse.epoch_j + purse.order_j;
+        let (budget, radio) = (&view.budgets[client], &view.instance.costs[client].radio);
+        let work_j = f64::from(epochs) * budget.epoch_j + budget.order_j;
         let bill_j = work_j + radio.energy_j(power_w, airtime_s);
         Self {
             power_w,
@@ -33,11 +33,11 @@ impl Offer {
 
     /// Returns it if the client can pay.
     pub(super) fn payable(self, view: &View<'_>, client: usize) -> Option<Self> {
-        (self.booked_j <= view.purses[client].spendable_j).then_some(self)
+        (self.booked_j <= view.budgets[client].spendable_j).then_some(self)
     }
 }
 
-/// Returns the least bill among a client's offers.
+/// Returns the least cost among a client's offers.
 pub(super) fn least_bill(offers: &[Option<Offer>]) -> Option<f64> {
     let bills = offers.iter().flatten().map(|offer| offer.bill_j);
     bills.min_by(f64::total_cmp)

@@ -5,7 +5,7 @@ use super::drawn::{Drawn, at_random, on_channels};
 use super::{Decision, Order, Policy, PolicyError, View};
 use crate::ClientId;
 
-/// Random scheduling.
+/// Draws as many clients as there are channels.
 #[derive(Clone, Copy, Debug)]
 pub struct Random {
     /// Transmit power of the clients.

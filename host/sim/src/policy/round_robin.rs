@@ -3,7 +3,7 @@
 use super::random::with_common_epochs;
 use super::{BaselinePower, Decision, Policy, PolicyError, View};
 
-/// Scheduling in rotation.
+/// Schedules the clients in rotation.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundRobin {
     /// Transmit power of the clients.

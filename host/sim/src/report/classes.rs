@@ -1,4 +1,4 @@
-//! What became of each class of devices, as a table.
+//! Table of energy and participation by device class.
 
 use super::plot::number;
 use super::table::Table;
@@ -6,7 +6,7 @@ use crate::round::{ClientRow, ClientState};
 use crate::run::{LogError, RunDirectory, each_client};
 use crate::scenario::{ClientDevice, Scenario};
 
-/// What the rows of one class add up to.
+/// Sums over the clients of one class.
 #[derive(Clone, Debug, Default)]
 struct Class {
     clients: usize,
@@ -103,13 +103,13 @@ impl Classes {
         let mut table = Table::new(&[
             "class",
             "clients",
-            "took part",
+            "participated",
             "epochs",
             "missed",
-            "work mJ",
-            "send mJ",
-            "earn mJ",
-            "in debt",
+            "compute mJ",
+            "radio mJ",
+            "harvest mJ",
+            "overdrawn",
         ]);
         let none = self.classes.len() - 1;
         for (at, class) in self.classes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a run left behind, as its report needs it.
+//! The logs of a run, as its report needs them.
 
 use crate::round::{ClientRow, ClientState, EnergyRow, RoundRow};
 use crate::run::{
@@ -14,9 +14,9 @@ pub(super) struct RunData {
     pub(super) rounds: Vec<RoundRow>,
     /// The clients, round by round.
     pub(super) clients: Vec<ClientRow>,
-    /// Their energy by phase; empty under the paper's books.
+    /// Their energy by phase; empty under the paper's accounting.
     pub(super) energy: Vec<EnergyRow>,
-    /// What the rows add up to.
+    /// Sums of the rows.
     pub(super) tally: Tally,
     /// The measured profile its costs are from, if they are and it can be read.
     pub(super) profile: Option<Profile>,

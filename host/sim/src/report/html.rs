@@ -8,22 +8,22 @@ use super::text::escape;
 /// One matter with what is to be said of it.
 #[derive(Clone, Debug)]
 pub struct Card {
-    /// The matter.
+    /// Title of the card.
     pub title: String,
-    /// What is to be said.
+    /// Body text of the card.
     pub remarks: Vec<Remark>,
-    /// Small print.
+    /// Text below, in small print.
     pub foot: String,
 }
 
 /// Something to be said, with a word before it.
 #[derive(Clone, Debug)]
 pub struct Remark {
-    /// The word.
+    /// Short label of the verdict.
     pub badge: String,
     /// Its class, which has a colour: one of `reproduced`, `in-part`, `not-reproduced`, `not-testable`.
     pub kind: String,
-    /// The text.
+    /// Text beside the label.
     pub text: String,
     /// A list that is folded away at first; may be empty.
     pub more: Vec<String>,
@@ -72,7 +72,7 @@ code { font-size: 0.92em; }
 ";
 
 impl Page {
-    /// Starts a page.
+    /// Returns a page with title and introduction.
     #[must_use]
     pub fn new(title: &str, lead: &str) -> Self {
         let body = format!(
@@ -86,17 +86,17 @@ impl Page {
         }
     }
 
-    /// Adds a heading.
+    /// Appends a section heading.
     pub fn heading(&mut self, text: &str) {
         let _ = writeln!(self.body, "<h2>{}</h2>", escape(text));
     }
 
-    /// Adds a paragraph.
+    /// Appends a paragraph of text.
     pub fn paragraph(&mut self, text: &str) {
         let _ = writeln!(self.body, "<p>{}</p>", escape(text));
     }
 
-    /// Adds a table.
+    /// Appends a table of text cells.
     pub fn table(&mut self, table: &Table) {
         let _ = writeln!(self.body, "<div class=\"wide\">{}</div>", table.to_html());
     }
@@ -110,7 +110,7 @@ impl Page {
         );
     }
 
-    /// Adds a card.
+    /// Appends a card with a verdict.
     pub fn card(&mut self, card: &Card) {
         let mut html = format!("<p class=\"title\">{}</p>", escape(&card.title));
         for remark in &card.remarks {

@@ -90,7 +90,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     Ok(write_atomically(&file, page.finish().as_bytes())?)
 }
 
-/// Adds what became of every client's energy, unless the books are the paper's.
+/// Adds the energy by phase, where the run logged it.
 fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
     let Some(split) = run.tally.summary().split else {
         return;
@@ -123,7 +123,7 @@ fn split_table(split: &EnergySplit) -> Table {
         table.row(vec![name.to_owned(), mj(joules), String::new()]);
     };
     row("spent", spent);
-    row("harvested", split.harvested_j);
+    row("harvest", split.harvest_j);
     if let Some(stored_j) = split.stored_j {
         row("lost in charging", split.conversion_j);
         row("lost to full stores", split.overflow_j);
@@ -147,7 +147,7 @@ fn page(run: &RunData) -> Page {
     page.table(&summary_table(&summary));
     page.paragraph(
         "The mean of the last tenth is over that part of the rounds. Energy is what clients spent on computing and \
-         sending, by the model. Fairness is Jain's index of how often clients took part: 1 is \
+         sending, by the model. Fairness is Jain's index of how often clients participated: 1 is \
          even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
          more than it harvested. Modelled time is that of the clients, not of this computer.",
     );
@@ -157,16 +157,16 @@ fn page(run: &RunData) -> Page {
              on them; the test images only judge.",
         );
     }
-    if !summary.implausible.is_empty() {
+    if !summary.anomalies.is_empty() {
         page.paragraph(
-            "Some of what clients sent is implausible: no numbers, or out of all proportion to what \
+            "Some of what clients sent is anomalies: no numbers, or out of all proportion to what \
              the others sent. `rounds.jsonl` says in which round, and what.",
         );
     }
     page
 }
 
-/// Says in a few words what is learnt where, for the first line of a page.
+/// Describes clients, model and data for the first line of a page.
 #[must_use]
 pub fn setting(scenario: &Scenario) -> String {
     format!(
@@ -218,14 +218,14 @@ pub fn summary_table(summary: &Summary) -> Table {
         format!("{} mJ", number(1e3 * summary.energy_per_round_j)),
     );
     row(
-        "of it computing",
+        "of it compute",
         format!("{:.0} %", 100.0 * summary.compute_share),
     );
     if let Some(split) = &summary.split {
         let waiting = ["idle", "sleep"].map(|phase| split.spent_j.get(phase).copied());
         let waiting_j: f64 = waiting.into_iter().flatten().sum();
         let share = waiting_j / summary.energy_j.max(f64::MIN_POSITIVE);
-        row("of it waiting", format!("{:.0} %", 100.0 * share));
+        row("of it idle and sleep", format!("{:.0} %", 100.0 * share));
     }
     row(
         "participants per round",
@@ -233,7 +233,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     );
     row("epochs per round", format!("{:.2}", summary.epochs));
     row(
-        "rounds in which nobody trained",
+        "rounds without participants",
         summary.empty_rounds.to_string(),
     );
     row(
@@ -255,17 +255,17 @@ pub fn summary_table(summary: &Summary) -> Table {
         row("client-rounds browned out", split.brownouts.to_string());
     }
     row("modelled time", format!("{} s", number(summary.modelled_s)));
-    if !summary.implausible.is_empty() {
-        let clients = summary.implausible.iter();
+    if !summary.anomalies.is_empty() {
+        let clients = summary.anomalies.iter();
         let clients: Vec<String> = clients
-            .map(|(client, &times)| format!("client {client}: {}", counted(times, "time")))
+            .map(|(client, &times)| format!("client {client} ({times})"))
             .collect();
-        row("sent what is implausible", clients.join(", "));
+        row("anomalous updates", clients.join(", "));
     }
     table
 }
 
-/// Says which model a run kept, and why it ended.
+/// Describes the model that a run kept and why it ended.
 fn kept(ending: &Ending, rounds: usize) -> String {
     let why = match ending.cause {
         Cause::Patience => "no better score came",
@@ -282,21 +282,17 @@ mod tests {
     use crate::scenario::resolve;
 
     #[test]
-    fn clients_that_sent_what_is_implausible_are_named_and_nobody_else_has_a_row() {
+    fn clients_with_anomalous_updates_have_a_row() {
         let mut tally = Tally::default();
         let rows = |tally: &Tally| summary_table(&tally.summary()).to_text();
-        assert!(!rows(&tally).contains("implausible"));
+        assert!(!rows(&tally).contains("anomalous"));
         let line = r#"{"round":1,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,
             "harvest_j":0,"spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
             "implausible":[{"client":6,"what":"no numbers"}]}"#;
         let row: RoundRow = serde_json::from_str(line).unwrap();
         tally.add_round(&row);
         tally.add_round(&row);
-        assert!(
-            rows(&tally).contains("client 6: 2 times"),
-            "{}",
-            rows(&tally)
-        );
+        assert!(rows(&tally).contains("client 6 (2)"), "{}", rows(&tally));
     }
 
     #[test]

@@ -5,14 +5,14 @@ use super::text::escape;
 /// Rows of text under a header; the first column is aligned left, the others right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The header.
+    /// Headings of the columns.
     pub header: Vec<String>,
-    /// The rows.
+    /// Cells of every row.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Starts a table.
+    /// Returns a table without rows.
     #[must_use]
     pub fn new(header: &[&str]) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl Table {
         }
     }
 
-    /// Adds a row.
+    /// Appends a row of cells.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }

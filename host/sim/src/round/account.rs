@@ -1,4 +1,4 @@
-//! The energy account of every client: what it earned, what it spent, and its queue.
+//! The energy account of every client: harvest, costs and queue.
 //!
 //! Amounts are the integers a device counts in, so that a board's own ledger can be compared to
 //! the picojoule.
@@ -16,7 +16,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Books one round.
+    /// Adds the harvest and the costs of one round.
     pub fn book(&mut self, record: &RoundRecord) {
         self.queue.update(record);
         self.harvested = self.harvested.saturating_add(record.harvested);

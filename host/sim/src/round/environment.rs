@@ -1,17 +1,21 @@
 //! The environment of a run: the gains of its channel and the income of its harvest.
 
-use gleaner_cre::channel::{ChannelSource, TraceError};
+use std::fs::File;
+use std::io::Read;
+use std::ops::RangeInclusive;
+
+use gleaner_cre::channel::{ChannelSource, Coverage, Emulation, Trace, TraceError};
 use gleaner_energy::harvest::{Harvest, HarvestError};
 
-use super::channel;
-use crate::scenario::Scenario;
+use super::settings;
+use crate::scenario::{Estimates, Scenario};
 
 /// The channel and the harvest of a run, ready for every round.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The gains.
+    /// The gains of every round.
     pub channel: ChannelSource,
-    /// The incomes.
+    /// The income of every client and round.
     pub harvest: Harvest,
 }
 
@@ -33,7 +37,7 @@ pub enum EnvironmentError {
 /// Names the trace and what is wrong with it or missing in it.
 pub fn of(scenario: &Scenario) -> Result<Environment, EnvironmentError> {
     Ok(Environment {
-        channel: channel::of(scenario)?,
+        channel: channel(scenario)?,
         harvest: harvest(scenario)?,
     })
 }
@@ -77,4 +81,56 @@ pub fn harvest_from(
 fn constant_j(scenario: &Scenario) -> Vec<f64> {
     let devices = scenario.devices();
     devices.iter().map(|device| device.harvest_j).collect()
+}
+
+/// Returns the source of a scenario's gains; a trace is read and checked here, before any round.
+///
+/// # Errors
+/// Names the trace and what is wrong with it or missing in it.
+pub fn channel(scenario: &Scenario) -> Result<ChannelSource, TraceError> {
+    let path = &scenario.channel.trace;
+    if path.is_empty() {
+        let clients = whole(scenario.clients.count);
+        let (channels, radio) = (scenario.radio.channels, settings::radio(scenario));
+        let drawn = Emulation::new(scenario.run.seed, clients, channels, radio);
+        return Ok(ChannelSource::Drawn(drawn));
+    }
+    let file = File::open(path).map_err(|source| TraceError::Read {
+        name: path.clone(),
+        source,
+    })?;
+    channel_from(scenario, path, file)
+}
+
+/// Returns the source of a scenario's gains whose trace is at hand; `name` is what errors call it.
+///
+/// # Errors
+/// As [`of`].
+pub fn channel_from(
+    scenario: &Scenario,
+    name: &str,
+    source: impl Read,
+) -> Result<ChannelSource, TraceError> {
+    let trace = Trace::read(name, source)?;
+    let (clients, channels) = (scenario.clients.count, scenario.radio.channels);
+    let coverage = Coverage::check(
+        trace,
+        channel_rounds(scenario),
+        whole(clients),
+        whole(channels),
+    )?;
+    Ok(ChannelSource::Traced(coverage))
+}
+
+/// Returns the rounds whose gains a run uses; round 0 is one of them where the introduction is an
+/// upload of every client.
+#[must_use]
+pub fn channel_rounds(scenario: &Scenario) -> RangeInclusive<u32> {
+    let uploads =
+        settings::policy(scenario).wants_estimates() && scenario.cre.estimates == Estimates::Uplink;
+    u32::from(!uploads)..=whole(scenario.run.rounds)
+}
+
+fn whole(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Where clients live: the seam between the round engine and simulated clients or boards.
+//! The interface between the round engine and its clients, simulated or boards.
 
 use gleaner_shared::energy::Shortfall;
 use serde::{Deserialize, Serialize};
@@ -8,21 +8,21 @@ use crate::ClientId;
 use crate::policy::Order;
 use gleaner_learn::train::Tensor;
 
-/// What the base station sends in a round.
+/// The broadcast of a round: the model and the orders.
 #[derive(Clone, Copy, Debug)]
 pub struct Broadcast<'a> {
     /// The round, from 1; 0 is the introduction before it.
     pub round: u32,
     /// The global model as announced.
     pub model: &'a [f32],
-    /// Who takes part, in client order.
+    /// Orders to the participants, in client order.
     pub orders: &'a [Order],
     /// Modelled time of the way down.
     pub downlink_s: f64,
     /// Modelled time of each order's upload.
     pub upload_s: &'a [f64],
-    /// What each order's client lacks to pay for it by the engine's books of its store: simulated
-    /// clients decline by it, boards by their own. Empty where nobody lacks anything.
+    /// Shortfall of each order by the engine's account of the client's store: simulated clients
+    /// decline by it, boards by their own ledger. Empty without stores.
     pub shortfalls: &'a [Option<Shortfall>],
     /// Whether clients are to report their loss after training, which costs a forward pass.
     pub wants_loss_after: bool,
@@ -54,7 +54,7 @@ impl Broadcast<'_> {
     }
 }
 
-/// What a participant sends back.
+/// The update of a participant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     /// Its model after training.
@@ -72,14 +72,14 @@ pub enum Reply {
     Trained(Update),
     /// Nothing usable came back; the round goes on without it.
     Lost(String),
-    /// The client did not begin, for it cannot pay.
+    /// The client declined, because its store cannot pay.
     Declined(String),
 }
 
-/// A question for [`Fleet::gradients`]: how does this client see this model?
+/// A client and a model whose loss and gradient [`Fleet::gradients`] asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The client asked.
+    /// The client to be asked.
     pub client: ClientId,
     /// The model it is asked about.
     pub model: &'a [f32],
@@ -88,13 +88,13 @@ pub struct Question<'a> {
 /// A client's exact loss and gradient at a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExactGradient {
-    /// F_i.
+    /// The loss F_i at the model.
     pub loss: f64,
-    /// grad F_i.
+    /// The gradient of F_i there.
     pub gradient: Vec<f32>,
 }
 
-/// Why a fleet could not do what it was asked.
+/// Error of a fleet.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FleetError {
@@ -109,7 +109,7 @@ pub enum FleetError {
     /// A saved state does not fit.
     #[error("the saved state of the clients does not fit: {0}")]
     Restore(String),
-    /// Somebody ended the run.
+    /// The run was stopped by hand.
     #[error("stopped by hand")]
     Stopped,
     /// The clients could not be set up or run.
@@ -117,7 +117,7 @@ pub enum FleetError {
     Failed(String),
 }
 
-/// Clients, wherever they live.
+/// The clients of a run, simulated or boards.
 pub trait Fleet {
     /// Returns the number of samples D_i of every client.
     fn samples(&self) -> &[u32];
@@ -131,7 +131,7 @@ pub trait Fleet {
     /// unless the way there loses something.
     ///
     /// # Errors
-    /// Only what stops the whole run.
+    /// Errors that stop the whole run.
     fn announce(&mut self, _round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
         Ok(model.to_vec())
     }
@@ -139,13 +139,13 @@ pub trait Fleet {
     /// Carries out a round's orders, starting from the announced model; one reply per order, in the same order.
     ///
     /// # Errors
-    /// Only what stops the whole run; a client that fails is [`Reply::Lost`].
+    /// Errors that stop the whole run; a client that fails is [`Reply::Lost`].
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError>;
 
-    /// Closes a round: what became of it, and the model it ended with.
+    /// Closes a round, with its log and its final model.
     ///
     /// # Errors
-    /// Only what stops the whole run.
+    /// Errors that stop the whole run.
     fn settle(&mut self, _log: &RoundLog, _model: &[f32]) -> Result<(), FleetError> {
         Ok(())
     }

@@ -1,23 +1,22 @@
-//! Before round 1 every client reports once.
+//! The introduction: every client reports once before round 1.
 
-use super::fleet::{Broadcast, Question, Reply};
-use super::knowledge::{Seen, Trial};
-use super::phase::{Timing, upload_times};
-use super::plausible::Heard;
-use super::record::{Absence, ClientState};
+use super::fleet::Question;
+use super::knowledge::Trial;
+use super::phase::Planned;
 use super::{Engine, EngineError, RoundLog};
 use crate::ClientId;
-use crate::policy::Order;
+use crate::policy::{Decision, Order};
 use crate::scenario::Estimates;
 use gleaner_cre::optim::power::least_power;
 
 impl Engine<'_> {
-    /// Introduces the clients. With exact estimates this is free and leaves no log; from uploads
-    /// it is one epoch and one upload of every client, and is booked as round 0.
+    /// Introduces the clients. With exact estimates the introduction costs nothing and has no log;
+    /// with estimates from uploads it is round 0, with one epoch and one upload of every client.
     pub(super) fn introduce(&mut self) -> Result<Option<RoundLog>, EngineError> {
         let wanted = self.policy.wants_estimates();
         let log = if wanted && self.scenario.cre.estimates == Estimates::Uplink {
-            Some(self.introduce_by_upload()?)
+            let planned = self.plan_introduction()?;
+            Some(self.play(planned)?)
         } else if wanted || self.policy.wants_gradient_norms() {
             self.introduce_exactly(wanted)?;
             None
@@ -72,94 +71,35 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Every client trains one epoch and uploads on its best channel with the least power that
-    /// would meet a round's deadline; nobody is refused, for a client that is never heard could
-    /// never be scheduled. The model stays as it is.
-    fn introduce_by_upload(&mut self) -> Result<RoundLog, EngineError> {
+    /// Plans round 0: every client trains one epoch and uploads on its best channel with the least
+    /// power that would meet a round's deadline. No deadline applies, because a client without a
+    /// report could never be scheduled, and the model stays as it is.
+    fn plan_introduction(&self) -> Result<Planned, EngineError> {
         let gains = self.channel.round(0)?;
         let instance = self.instance(0, &gains);
-        self.open_stores(0);
-        let orders: Vec<Order> = (0..self.samples.len())
-            .map(|client| {
-                let best = |&a: &usize, &b: &usize| {
-                    gains.uplink[client][a].total_cmp(&gains.uplink[client][b])
-                };
-                let channel = (0..instance.channels).max_by(best).unwrap_or(0);
-                let slack_s = instance.slack_s(client, 1.0);
-                let least = least_power(&instance, client, channel, slack_s);
-                Order {
-                    client: ClientId::at(client),
-                    channel,
-                    power_w: least.min(instance.power_max_w),
-                    epochs: 1,
-                }
-            })
-            .collect();
-        self.state.model = self.fleet.announce(0, &self.state.model)?;
-        let model = self.state.model.clone();
-        let upload_s = upload_times(&instance, &orders);
-        let shortfalls = self.reserve(&orders, instance.downlink_s, &upload_s);
-        let broadcast = Broadcast {
-            round: 0,
-            model: &model,
-            orders: &orders,
-            downlink_s: instance.downlink_s,
-            upload_s: &upload_s,
-            shortfalls: &shortfalls,
-            wants_loss_after: true,
-        };
-        let mut doubts = Vec::new();
-        let mut replies = Vec::with_capacity(orders.len());
-        for (order, reply) in orders.iter().zip(self.fleet.train(&broadcast)?) {
-            replies.push(match reply {
-                Reply::Trained(update) => {
-                    let sorted = self.sort(0, order.client, update, &mut doubts)?;
-                    sorted.map_err(|reason| (ClientState::Lost, reason))
-                }
-                Reply::Lost(reason) => Err((ClientState::Lost, reason)),
-                Reply::Declined(reason) => Err((ClientState::Declined, reason)),
-            });
-        }
-        let mut heard: Vec<Heard<'_>> = orders
-            .iter()
-            .zip(&mut replies)
-            .filter_map(|(order, reply)| {
-                reply.as_mut().ok().map(|update| Heard {
-                    client: order.client,
-                    epochs: order.epochs,
-                    update,
-                })
-            })
-            .collect();
-        let findings = self.examine(&model, &mut heard);
-        let seen: Vec<Seen<'_>> = heard.iter().map(Heard::seen).collect();
-        let credible = findings.credible(&seen);
-        let eta = self.scenario.learning.learning_rate;
-        self.state.knowledge.note_reports(eta, &model, &credible);
-        self.state.knowledge.observe_uplink(eta, &model, &credible);
-        doubts.extend(findings.doubts);
-        let mut log = self.blank_log(0, instance.downlink_s);
-        doubts.sort_by_key(|doubt| doubt.client);
-        log.round.implausible = doubts;
-        for (order, reply) in orders.iter().zip(&replies) {
-            let timing = Timing::of(&instance, order);
-            let (state, absence) = match reply {
-                Ok(_) => (ClientState::Trained, None),
-                Err((state, reason)) => (*state, Some(reason.clone())),
+        let order = |client: usize| {
+            let best = |&a: &usize, &b: &usize| {
+                gains.uplink[client][a].total_cmp(&gains.uplink[client][b])
             };
-            let client = order.client;
-            match absence {
-                None => log.round.participants.push(client),
-                Some(reason) => log.round.absent.push(Absence { client, reason }),
+            let channel = (0..instance.channels).max_by(best).unwrap_or(0);
+            let slack_s = instance.slack_s(client, 1.0);
+            let least = least_power(&instance, client, channel, slack_s);
+            Order {
+                client: ClientId::at(client),
+                channel,
+                power_w: least.min(instance.power_max_w),
+                epochs: 1,
             }
-            log.round.epochs = 1;
-            if state != ClientState::Declined {
-                log.round.round_s = log.round.round_s.max(timing.finish_s);
-            }
-            self.book_order(order, &timing, state, &mut log);
-        }
-        self.finish_row(&mut log);
-        self.fleet.settle(&log, &self.state.model)?;
-        Ok(log)
+        };
+        let orders = (0..self.samples.len()).map(order).collect();
+        Ok(Planned {
+            round: 0,
+            instance,
+            decision: Decision {
+                orders,
+                ..Decision::default()
+            },
+            budgets_j: Vec::new(),
+        })
     }
 }

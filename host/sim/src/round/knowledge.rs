@@ -31,16 +31,16 @@ pub struct Knowledge {
 /// One participant's update, with the model it started from and how far it went.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// The client.
+    /// The client that sent the update.
     pub client: ClientId,
-    /// Its epochs.
+    /// Local epochs of the update.
     pub epochs: u32,
-    /// What it sent.
+    /// The update as it arrived.
     pub update: &'a Update,
 }
 
 impl Knowledge {
-    /// Knows nothing yet.
+    /// Returns the knowledge before any report.
     #[must_use]
     pub fn new(clients: usize, rule: DivergenceRule) -> Self {
         Self {

@@ -6,14 +6,13 @@
 //! module. Where clients live is behind [`Fleet`], what becomes of the records behind the caller.
 
 mod account;
-mod books;
-pub mod channel;
+mod anomaly;
+mod energy;
 pub mod environment;
 mod fleet;
 mod introduction;
 mod knowledge;
 mod phase;
-mod plausible;
 pub mod prices;
 mod record;
 mod rows;
@@ -30,18 +29,19 @@ use gleaner_cre::units::Bits;
 use gleaner_learn::server::{Server, StateError};
 use gleaner_shared::units::PicoJoules;
 
-use self::books::{Books, Store};
+use self::energy::{EnergyCosts, SimulatedStore};
+use self::phase::Planned;
 
 pub use crate::policy::Order;
 pub use account::{Account, rest};
-pub use books::micros;
-pub use books::{EnergyRow, Incomes, Shelf};
+pub use energy::micros;
+pub use energy::{EnergyRow, Incomes, StoreState};
 pub use environment::{Environment, EnvironmentError};
 pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
 };
 pub use knowledge::{Knowledge, Seen, Trial};
-pub use record::{Absence, Cause, ClientRow, ClientState, Doubt, Ending, RoundRow};
+pub use record::{Absence, Anomaly, Cause, ClientRow, ClientState, Ending, RoundRow};
 pub use state::State;
 
 /// Why a run stopped.
@@ -60,7 +60,7 @@ pub enum EngineError {
     /// The round's problem has no meaning.
     #[error("round {round} cannot be planned")]
     Solve {
-        /// The round.
+        /// The round that failed.
         round: u32,
         /// What the solver said.
         source: SolveError,
@@ -68,7 +68,7 @@ pub enum EngineError {
     /// The scheduler's decision cannot be used.
     #[error("round {round}: {what}")]
     Scheduler {
-        /// The round.
+        /// The round that failed.
         round: u32,
         /// Which scheduler, and what is wrong.
         what: String,
@@ -79,7 +79,7 @@ pub enum EngineError {
          learning.learning_rate = {rate}"
     )]
     Diverged {
-        /// The round.
+        /// The round that failed.
         round: u32,
         /// The learning rate in use.
         rate: f64,
@@ -102,7 +102,7 @@ pub struct RoundLog {
 /// An update, or why it cannot be used.
 type Sorted = Result<Update, String>;
 
-/// Drives rounds.
+/// The round engine: plans, collects, aggregates and reports round by round.
 pub struct Engine<'a> {
     scenario: &'a Scenario,
     fleet: &'a mut dyn Fleet,
@@ -112,9 +112,9 @@ pub struct Engine<'a> {
     begun: bool,
     channel: ChannelSource,
     incomes: Incomes,
-    books: Books,
+    costs: EnergyCosts,
     /// The stores of simulated clients, where they have any; those of boards as the model has them.
-    stores: Vec<Store>,
+    stores: Vec<SimulatedStore>,
     samples: Vec<u32>,
     devices: Vec<ClientDevice>,
     weights: Vec<f64>,
@@ -137,7 +137,7 @@ impl<'a> Engine<'a> {
         let mut state = State::new(model, clients, scenario.cre.delta_rule);
         if let Some(store) = scenario.harvest.store() {
             let stored = PicoJoules::from_joules(scenario.harvest.stored_j);
-            state.shelves = vec![Shelf::new(stored, store); clients];
+            state.store_states = vec![StoreState::new(stored, store); clients];
         }
         let mut engine = Self::assemble(scenario, fleet, examiner, environment, state);
         engine.state.server = engine.server.start(&engine.state.model, clients);
@@ -174,9 +174,11 @@ impl<'a> Engine<'a> {
         let mut devices = scenario.devices();
         devices.resize(samples.len(), scenario.device.common());
         let store = scenario.harvest.store();
-        let shelves = state.shelves.iter();
+        let store_states = state.store_states.iter();
         let stores = store.map_or(Vec::new(), |store| {
-            shelves.filter_map(|it| Store::open(*it, store)).collect()
+            store_states
+                .filter_map(|it| SimulatedStore::open(*it, store))
+                .collect()
         });
         Self {
             scenario,
@@ -185,7 +187,7 @@ impl<'a> Engine<'a> {
             begun: false,
             channel: environment.channel,
             incomes: Incomes::new(scenario, &devices, environment.harvest),
-            books: Books::new(scenario, &devices, &samples),
+            costs: EnergyCosts::new(scenario, &devices, &samples),
             stores,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
@@ -201,7 +203,7 @@ impl<'a> Engine<'a> {
     fn check_stores(&self) -> Result<(), EngineError> {
         let has_stores = self.scenario.harvest.store().is_some();
         let expected = if has_stores { self.samples.len() } else { 0 };
-        if self.stores.len() == expected && self.state.shelves.len() == expected {
+        if self.stores.len() == expected && self.state.store_states.len() == expected {
             return Ok(());
         }
         Err(FleetError::Restore(format!(
@@ -258,7 +260,7 @@ impl<'a> Engine<'a> {
         (self.state.round() as usize >= run.rounds).then_some(Cause::Rounds)
     }
 
-    /// Sorts out an update nobody can compute with, and adds it to the doubts.
+    /// Refuses an unusable update and adds it to the anomalies.
     ///
     /// # Errors
     /// When most clients send such updates.
@@ -267,9 +269,9 @@ impl<'a> Engine<'a> {
         round: u32,
         client: ClientId,
         update: Update,
-        doubts: &mut Vec<Doubt>,
+        anomalies: &mut Vec<Anomaly>,
     ) -> Result<Sorted, EngineError> {
-        let reason = plausible::unusable(&update.model, self.state.model.len());
+        let reason = anomaly::unusable(&update.model, self.state.model.len());
         self.state.unusable.note(client.index(), reason.is_some());
         if self.state.unusable.are_most() {
             let rate = self.scenario.learning.learning_rate;
@@ -278,7 +280,7 @@ impl<'a> Engine<'a> {
         let Some(what) = reason else {
             return Ok(Ok(update));
         };
-        doubts.push(Doubt {
+        anomalies.push(Anomaly {
             client,
             what: what.clone(),
         });
@@ -301,10 +303,15 @@ impl<'a> Engine<'a> {
             logs.extend(self.introduce()?);
         }
         let planned = self.plan()?;
+        logs.push(self.play(planned)?);
+        Ok(logs)
+    }
+
+    /// Runs the phases after planning.
+    fn play(&mut self, planned: Planned) -> Result<RoundLog, EngineError> {
         let collected = self.collect(planned)?;
         let aggregated = self.aggregate(collected)?;
-        logs.push(self.report(aggregated)?);
-        Ok(logs)
+        self.report(aggregated)
     }
 }
 

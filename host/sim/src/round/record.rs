@@ -1,6 +1,6 @@
-//! What a round leaves behind: one line for the round, one row for every client.
+//! The log of a round: one line for the round, one row for every client.
 //!
-//! Neither holds wall time, so the logs of equal runs are equal bytes.
+//! Wall time is not in it, so equal runs have equal logs.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -38,7 +38,7 @@ pub struct RoundRow {
     pub epochs: u32,
     /// Joules all clients spent computing.
     pub compute_j: f64,
-    /// Joules all clients spent sending.
+    /// Joules all clients spent on the radio.
     pub radio_j: f64,
     /// Joules all clients harvested.
     pub harvest_j: f64,
@@ -52,9 +52,9 @@ pub struct RoundRow {
     pub overdrawn: Vec<ClientId>,
     /// Clients that were drawn but could not take part, or did not deliver, with the reason.
     pub absent: Vec<Absence>,
-    /// What clients sent that is implausible; left out where nothing was.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub implausible: Vec<Doubt>,
+    /// Anomalous updates; left out where there is none.
+    #[serde(default, alias = "implausible", skip_serializing_if = "Vec::is_empty")]
+    pub anomalies: Vec<Anomaly>,
     /// How the run ended; only in the last line of one that stops on validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
@@ -63,7 +63,7 @@ pub struct RoundRow {
 /// The end of a run that stops on validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// What ended it.
+    /// Why the run ended.
     pub cause: Cause,
     /// The round whose model is the run's: the one with the best validation score.
     pub kept_round: u32,
@@ -79,10 +79,10 @@ pub enum Cause {
     Rounds,
 }
 
-/// A client that should have taken part.
+/// A client with an order but without a usable update.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Absence {
-    /// The client.
+    /// The client whose update is missing.
     pub client: ClientId,
     /// Why its update is missing.
     pub reason: String,
@@ -93,30 +93,30 @@ impl Absence {
     pub const INFEASIBLE: &str = "no epoch fits before the deadline";
 }
 
-/// Something implausible that a client sent.
+/// An anomalous update of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
-    /// The client.
+pub struct Anomaly {
+    /// The client that sent the update.
     pub client: ClientId,
-    /// What, in words.
+    /// A description of the anomaly.
     pub what: String,
 }
 
 /// One row of `clients.csv`; its fields are the columns, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientRow {
-    /// The round.
+    /// The round, from 0.
     pub round: u32,
-    /// The client.
+    /// The client of the row.
     pub client: ClientId,
     /// What became of it in the round.
     pub state: ClientState,
     /// Its uplink channel, if it had an order.
     pub channel: Option<usize>,
-    /// Its transmit power.
+    /// Transmit power of its upload.
     #[serde(serialize_with = "in_full")]
     pub power_w: f64,
-    /// Its epochs tau.
+    /// Local epochs tau of its order.
     pub epochs: u32,
     /// Bytes of model sent to it.
     pub down_bytes: u64,
@@ -128,13 +128,13 @@ pub struct ClientRow {
     /// Modelled time of its upload.
     #[serde(serialize_with = "in_full")]
     pub upload_s: f64,
-    /// Joules spent computing.
+    /// Energy spent on computing.
     #[serde(serialize_with = "in_full")]
     pub compute_j: f64,
-    /// Joules spent sending.
+    /// Energy spent on the radio.
     #[serde(serialize_with = "in_full")]
     pub radio_j: f64,
-    /// Joules harvested.
+    /// Energy harvested in the round.
     #[serde(serialize_with = "in_full")]
     pub harvest_j: f64,
     /// Its queue Z_i after the round.
@@ -143,7 +143,7 @@ pub struct ClientRow {
     /// Income less use since the start; C5 holds while it is not negative.
     #[serde(serialize_with = "in_full")]
     pub balance_j: f64,
-    /// Whether C5 holds.
+    /// Whether C5 holds for the client.
     pub within_income: bool,
     /// The divergence delta_i the plan used, where it used one.
     #[serde(serialize_with = "in_full_if_any")]

@@ -1,9 +1,9 @@
-//! How a round's rows are filled: the round's own line, and a row per client with its booking.
+//! Filling the rows of a round's log: the line of the round and one row per client.
 
 use gleaner_shared::energy::{Activity, RoundRecord};
 use gleaner_shared::units::PicoJoules;
 
-use super::books::{EnergyRow, OnAir};
+use super::energy::{EnergyRow, OnAir};
 use super::phase::Timing;
 use super::record::{ClientRow, ClientState, RoundRow};
 use super::{Engine, RoundLog};
@@ -11,7 +11,7 @@ use crate::ClientId;
 use crate::policy::Order;
 
 impl Engine<'_> {
-    /// Returns the log of a round in which nothing happened yet.
+    /// Returns an empty log of a round.
     pub(super) fn blank_log(&self, round: u32, downlink_s: f64) -> RoundLog {
         let clients = self.samples.len();
         RoundLog {
@@ -44,18 +44,18 @@ impl Engine<'_> {
             round_s: downlink_s,
             overdrawn: Vec::new(),
             absent: Vec::new(),
-            implausible: Vec::new(),
+            anomalies: Vec::new(),
             ending: None,
         }
     }
 
     /// Books the round of a client without an order, or that declined it.
     pub(super) fn book_rest(&mut self, client: usize, state: ClientState, log: &mut RoundLog) {
-        let activity = self.books.resting(log.round.downlink_s);
+        let activity = self.costs.resting(log.round.downlink_s);
         self.book(client, &activity, log).state = state;
     }
 
-    /// Books an order, whatever became of its update; one that was declined costs what resting does.
+    /// Books an order, also one without an update; a declined order costs as much as resting.
     pub(super) fn book_order(
         &mut self,
         order: &Order,
@@ -73,7 +73,7 @@ impl Engine<'_> {
             downlink_s: log.round.downlink_s,
             upload_s: timing.upload_s,
         };
-        let activity = self.books.working(order, on_air);
+        let activity = self.costs.working(order, on_air);
         let row = self.book(order.client.index(), &activity, log);
         row.state = state;
         row.channel = Some(order.channel);
@@ -84,7 +84,7 @@ impl Engine<'_> {
         row.upload_s = timing.upload_s;
     }
 
-    /// Pays for what a client did in the log's round and adds its rows.
+    /// Pays for a client's activity in the round and adds its rows.
     fn book<'l>(
         &mut self,
         client: usize,
@@ -92,13 +92,13 @@ impl Engine<'_> {
         log: &'l mut RoundLog,
     ) -> &'l mut ClientRow {
         let round = log.round.round;
-        let due = self.books.due(client, activity);
+        let due = self.costs.due(client, activity);
         let (record, unpaid, stored) = match self.stores.get_mut(client) {
             Some(store) => {
                 let (record, unpaid) = store.close(&due);
-                let shelf = store.shelf();
-                self.state.shelves[client] = shelf;
-                (record, unpaid, Some(shelf.ledger.stored.0))
+                let state = store.state();
+                self.state.store_states[client] = state;
+                (record, unpaid, Some(state.ledger.stored.0))
             }
             None => {
                 let record = RoundRecord {

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::account::Account;
-use super::books::Shelf;
+use super::anomaly::Unusable;
+use super::energy::StoreState;
 use super::knowledge::Knowledge;
-use super::plausible::Unusable;
 use super::watch::Watch;
 use crate::policy::Attendance;
 use gleaner_cre::estimate::DivergenceRule;
@@ -18,13 +18,13 @@ pub struct State {
     pub(super) introduced: bool,
     pub(super) model: Vec<f32>,
     pub(super) accounts: Vec<Account>,
-    pub(super) shelves: Vec<Shelf>,
+    pub(super) store_states: Vec<StoreState>,
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
     pub(super) attendance: Vec<Attendance>,
     pub(super) server: server::State,
     pub(super) watch: Watch,
-    /// What the scheduler remembers.
+    /// Memory of the scheduler program.
     pub(super) memory: String,
     fleet: Vec<u8>,
 }
@@ -38,7 +38,7 @@ impl State {
             introduced: false,
             model,
             accounts: vec![Account::default(); clients],
-            shelves: Vec::new(),
+            store_states: Vec::new(),
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
             attendance: vec![Attendance::default(); clients],
@@ -80,10 +80,10 @@ impl State {
         &self.accounts
     }
 
-    /// Returns the store of every client; empty under the paper's books.
+    /// Returns the store of every client; empty without stores.
     #[must_use]
-    pub fn stores(&self) -> &[Shelf] {
-        &self.shelves
+    pub fn stores(&self) -> &[StoreState] {
+        &self.store_states
     }
 
     /// Says whether the clients have reported once.

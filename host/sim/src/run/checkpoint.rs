@@ -23,7 +23,7 @@ const HEADER: usize = MAGIC.len() + 32;
 pub struct Checkpoint {
     /// SHA-256 of the scenario the run was started with.
     pub scenario: [u8; 32],
-    /// The engine's state.
+    /// The state of the engine after its last round.
     pub state: State,
     /// Bytes of the logs that belong to finished rounds.
     pub logs: Lengths,

@@ -34,7 +34,7 @@ impl RunDirectory {
     pub const CHECKPOINT: &str = "checkpoint.bin";
     /// The checkpoint before the newest.
     pub const PREVIOUS_CHECKPOINT: &str = "checkpoint.previous.bin";
-    /// The final model.
+    /// The final model, as safetensors.
     pub const MODEL: &str = "model.safetensors";
     /// Digests of the reproducible files; its presence means that the run is complete.
     pub const SUMS: &str = "SHA256SUMS";

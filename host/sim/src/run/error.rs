@@ -1,4 +1,4 @@
-//! Why a run could not be made.
+//! Errors of creating, resuming and driving runs.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use super::log::LogError;
 use crate::round::{EngineError, EnvironmentError};
 use crate::scenario::ScenarioError;
 
-/// What stopped a run.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// A round failed.
+    /// A round could not be completed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A log failed.
+    /// A log could not be read or written.
     #[error(transparent)]
     Log(#[from] LogError),
     /// The scenario of a run to resume is damaged.
@@ -30,8 +30,8 @@ pub enum RunError {
     File(#[from] FileError),
     /// A file of a run in progress cannot be written.
     #[error(
-        "{source}; mend that, or make room if there is none, then `gleaner resume {}` continues \
-         after the last checkpoint", path.display()
+        "{source}; fix the cause or free disk space, then `gleaner resume {}` continues after the \
+         last checkpoint", path.display()
     )]
     Unfinished {
         /// The directory of the run.
@@ -41,7 +41,7 @@ pub enum RunError {
     },
     /// The scheduler of a run in progress failed.
     #[error(
-        "{source}\nmend the scheduler, then `gleaner resume {}` continues after the last checkpoint",
+        "{source}\nfix the scheduler, then `gleaner resume {}` continues after the last checkpoint",
         path.display()
     )]
     Undecided {
@@ -98,7 +98,7 @@ pub enum RunError {
     },
     /// A checkpoint belongs to another scenario.
     #[error(
-        "the checkpoint in {} belongs to another scenario; restore scenario.toml or start anew",
+        "the checkpoint in {} belongs to another scenario; restore scenario.toml or start a new run",
         path.display()
     )]
     OtherScenario {
@@ -108,7 +108,7 @@ pub enum RunError {
     /// A checkpoint belongs to another scenario or another trace.
     #[error(
         "the checkpoint in {} belongs to another scenario or trace; restore scenario.toml and \
-         channel.csv or harvest.csv, or start anew",
+         channel.csv or harvest.csv, or start a new run",
         path.display()
     )]
     OtherTraces {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gleaner_files::{
-    FileError, hexadecimal, sha256, sha256_of, sync_parent, write_atomically, write_unsynced,
+    FileError, hexadecimal, sha256_of, sync_parent, write_atomically, write_unsynced,
 };
 
 use super::checkpoint::Checkpoint;
@@ -42,7 +42,7 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// A completed run.
+/// The result of a completed run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completed {
     /// The figures of the run.
@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
             directory,
             threads,
             observer,
-            fingerprint: inputs.fingerprint(scenario),
+            fingerprint: inputs.fingerprint(&scenario.to_toml()),
             environment: inputs.into_environment(),
             checkpoint: None,
             is_new: true,
@@ -285,7 +285,8 @@ impl<'a> Run<'a> {
             return Ok(true);
         }
         let text = scenario_text(self.directory)?;
-        let same_text = checkpoint.scenario == sha256(text.as_bytes());
+        let earlier = Inputs::kept(self.scenario, self.directory)?.fingerprint(&text);
+        let same_text = checkpoint.scenario == earlier;
         Ok(same_text && scenario_of(self.directory)? == *self.scenario)
     }
 

@@ -14,13 +14,13 @@ use crate::policy::Decider;
 pub struct Provenance {
     /// Version of the program.
     pub version: String,
-    /// Operating system.
+    /// Name of the operating system.
     pub system: String,
-    /// Processor architecture.
+    /// Architecture of the processor.
     pub architecture: String,
     /// Whether debug assertions were on.
     pub debug: bool,
-    /// Threads that trained.
+    /// Number of training threads.
     pub threads: usize,
     /// Wall time of the rounds of the last session, without loading.
     pub wall_s: f64,
@@ -36,7 +36,7 @@ pub struct Provenance {
 /// A program that schedules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Its command line.
+    /// The command line of the program.
     pub command: String,
     /// Digests of the words of the command line that are files, as they were when the last session
     /// began.
@@ -48,7 +48,7 @@ pub struct Program {
 pub struct ProgramFile {
     /// Its path as the command line has it.
     pub path: String,
-    /// Its digest.
+    /// SHA-256 digest of the file.
     pub sha256: String,
 }
 
@@ -75,7 +75,7 @@ impl Program {
 }
 
 impl Provenance {
-    /// Describes this process.
+    /// Describes this process and machine.
     #[must_use]
     pub fn here(threads: usize, wall: Duration, resumed: bool) -> Self {
         Self {

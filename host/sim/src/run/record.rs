@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::RunError;
-use crate::round::{EnvironmentError, channel};
+use crate::round::{EnvironmentError, environment};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{ChannelSource, Recorder};
 use gleaner_files::{at, create_anew, sync_parent};
@@ -17,7 +17,7 @@ use gleaner_files::{at, create_anew, sync_parent};
 /// # Errors
 /// Names the file that cannot be written, or what is wrong with the scenario's own trace.
 pub fn record_channel(scenario: &Scenario, file: &Path) -> Result<(), RunError> {
-    let source = channel::of(scenario).map_err(EnvironmentError::from)?;
+    let source = environment::channel(scenario).map_err(EnvironmentError::from)?;
     check_place(scenario, file).map_err(at(file))?;
     let mut name = file.as_os_str().to_owned();
     name.push(".tmp");
@@ -51,7 +51,7 @@ fn write(scenario: &Scenario, source: &ChannelSource, file: &Path) -> io::Result
     // Round 0 serves schedulers that have an introduction; a trace may do without.
     let first = u32::from(source.round(0).is_err());
     let mut recorder = Recorder::new(create_anew(file)?)?;
-    for round in first..=*channel::rounds(scenario).end() {
+    for round in first..=*environment::channel_rounds(scenario).end() {
         let gains = source.round(round).map_err(io::Error::other)?;
         recorder.record(round, &gains)?;
     }

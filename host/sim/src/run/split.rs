@@ -1,4 +1,4 @@
-//! Where the energy of a run went, added up while its rows go by.
+//! Energy of a run by source and phase, summed row by row.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,19 @@ use serde::{Deserialize, Serialize};
 use crate::ClientId;
 use crate::round::EnergyRow;
 
-/// Where all clients' energy went, in joules.
+/// Energy of all clients by source and phase, in joules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnergySplit {
     /// Harvested, whatever became of it.
-    pub harvested_j: f64,
-    /// Lost in charging.
+    #[serde(alias = "harvested_j")]
+    pub harvest_j: f64,
+    /// Losses of charging the stores.
     pub conversion_j: f64,
     /// Lost to full stores.
     pub overflow_j: f64,
-    /// Leaked away.
+    /// Self-discharge of the stores.
     pub leaked_j: f64,
-    /// Spent, by phase.
+    /// Energy spent, by phase.
     pub spent_j: BTreeMap<String, f64>,
     /// In the stores at the end, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,7 @@ pub struct EnergySplit {
     pub brownouts: usize,
 }
 
-/// The same while it is being added up: exact.
+/// Running sums of an [`EnergySplit`], exact in picojoules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SplitTally {
     harvested: u128,
@@ -49,7 +50,7 @@ impl SplitTally {
         for (sum, PicoJoules(amount)) in self.spent.iter_mut().zip(phases) {
             *sum += u128::from(amount);
         }
-        self.harvested += u128::from(row.harvested_pj);
+        self.harvested += u128::from(row.harvest_pj);
         self.conversion += u128::from(row.conversion_pj);
         self.overflow += u128::from(row.overflow_pj);
         self.leaked += u128::from(row.leaked_pj);
@@ -64,7 +65,7 @@ impl SplitTally {
         let spent = Phase::ALL.into_iter().zip(self.spent);
         let stored: u128 = self.stored.values().map(|&it| u128::from(it)).sum();
         EnergySplit {
-            harvested_j: joules(self.harvested),
+            harvest_j: joules(self.harvested),
             conversion_j: joules(self.conversion),
             overflow_j: joules(self.overflow),
             leaked_j: joules(self.leaked),
@@ -89,7 +90,7 @@ mod tests {
                 tally.add(&EnergyRow {
                     round,
                     client: ClientId(client),
-                    harvested_pj: u64::MAX / 2,
+                    harvest_pj: u64::MAX / 2,
                     sleep_pj: 1_000_000_000_000,
                     unpaid_pj: u64::from(client == 1),
                     stored_pj: Some(stored as u64),
@@ -103,6 +104,6 @@ mod tests {
         assert_eq!(split.stored_j, Some(0.4));
         assert_eq!(split.brownouts, 2);
         // More than one ledger counts, and still no overflow.
-        assert!(split.harvested_j > 3.6e7);
+        assert!(split.harvest_j > 3.6e7);
     }
 }

@@ -14,7 +14,7 @@ use crate::round::{ClientRow, ClientState, Ending, EnergyRow, RoundLog, RoundRow
 /// The figures a run is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
     /// Test accuracy of the run's model, 0 to 1: that after the last round, or after the round that
     /// early stopping kept.
@@ -27,13 +27,13 @@ pub struct Summary {
     pub energy_per_round_j: f64,
     /// Share of the energy that went into computing.
     pub compute_share: f64,
-    /// Participants per round.
+    /// Mean number of participants per round.
     pub participants: f64,
     /// Most epochs of a participant, per round with participants.
     pub epochs: f64,
-    /// Rounds in which nobody trained.
+    /// Number of rounds without participants.
     pub empty_rounds: usize,
-    /// Jain's index of how often clients took part: 1 is even, 1/U is one client alone.
+    /// Jain's index of how often clients participated: 1 is even, 1/U is one client alone.
     pub fairness: f64,
     /// Largest energy queue at the end.
     pub largest_queue_j: f64,
@@ -41,9 +41,9 @@ pub struct Summary {
     pub overdrawn_share: f64,
     /// Modelled time of the whole run.
     pub modelled_s: f64,
-    /// Clients that sent something implausible, with how often.
-    #[serde(default)]
-    pub implausible: BTreeMap<ClientId, usize>,
+    /// Number of anomalous updates, by client.
+    #[serde(default, alias = "implausible")]
+    pub anomalies: BTreeMap<ClientId, usize>,
     /// Validation accuracy of the run's model, where there are validation images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_validation_accuracy: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Summary {
     /// Client-rounds in which a client declined its order.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub declined: usize,
-    /// Where the energy went, unless the books are the paper's.
+    /// Energy by source and phase, unless the accounting is the paper's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<EnergySplit>,
 }
@@ -128,9 +128,9 @@ pub struct Tally {
     overdrawn: usize,
     /// The largest queue of the newest round among the clients' rows.
     queue: (u32, f64),
-    /// How often each client took part.
+    /// Number of participations of each client.
     participations: Vec<f64>,
-    implausible: BTreeMap<ClientId, usize>,
+    anomalies: BTreeMap<ClientId, usize>,
     declined: usize,
     split: Option<SplitTally>,
 }
@@ -177,8 +177,8 @@ impl Tally {
     /// Adds a line of `rounds.jsonl`.
     pub fn add_round(&mut self, row: &RoundRow) {
         self.last_round = row.round;
-        for doubt in &row.implausible {
-            *self.implausible.entry(doubt.client).or_default() += 1;
+        for anomaly in &row.anomalies {
+            *self.anomalies.entry(anomaly.client).or_default() += 1;
         }
         self.scores
             .extend(row.accuracy.map(|accuracy| (row.round, accuracy)));
@@ -224,7 +224,7 @@ impl Tally {
         }
     }
 
-    /// Returns how often each client took part.
+    /// Returns the number of participations of each client.
     #[must_use]
     pub fn participations(&self) -> &[f64] {
         &self.participations
@@ -260,7 +260,7 @@ impl Tally {
             largest_queue_j,
             overdrawn_share: self.overdrawn as f64 / self.client_rows.max(1) as f64,
             modelled_s: self.modelled_s,
-            implausible: self.implausible.clone(),
+            anomalies: self.anomalies.clone(),
             final_validation_accuracy: of_model(&self.validation),
             tail_validation_accuracy: tail(&self.validation),
             ending: self.ending,
@@ -291,7 +291,7 @@ fn tail_mean(scores: &Scores, after: usize) -> Option<f64> {
     (!tail.is_empty()).then(|| tail.iter().sum::<f64>() / tail.len() as f64)
 }
 
-/// Returns Jain's fairness index (sum x)^2 / (n sum x^2); 1 if nobody got anything.
+/// Returns Jain's fairness index (sum x)^2 / (n sum x^2); 1 if all are zero.
 fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

@@ -5,7 +5,7 @@ use crate::policy::Scheduler;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-/// What ends a run.
+/// Conditions that end a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -17,7 +17,7 @@ pub enum StopRule {
     Validation,
 }
 
-/// Where rho, beta, delta and the loss gap come from.
+/// Sources of the estimates of rho, beta, delta and the loss gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -25,11 +25,11 @@ pub enum StopRule {
 pub enum Estimates {
     /// exact losses and gradients of last round's participants at the new model
     Oracle,
-    /// only what participants really upload; an introductory round is paid for
+    /// the uploads of participants, after an introductory round that costs energy
     Uplink,
 }
 
-/// How many bits one model transfer is.
+/// Counts of the bits of one model transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -37,23 +37,23 @@ pub enum Estimates {
 pub enum ModelBits {
     /// the paper's count: 3,781,200 for the CNN, 8 for every parameter of an MLP
     Paper,
-    /// 8 bits for every parameter the network really has
+    /// 8 bits for every parameter of the network
     Actual,
 }
 
-/// What simulated clients compute with.
+/// Arithmetic of simulated clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum ClientKind {
-    /// 32-bit floating point
+    /// floating point with 32 bits
     Float,
     /// the firmware's own integer code (MLP only)
     FixedPoint,
 }
 
-/// How updates become the next model; `gleaner_learn::aggregate` has the rules.
+/// Aggregation rules, which `gleaner_learn::aggregate` implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -75,7 +75,7 @@ pub enum AggregationRule {
     Krum,
 }
 
-/// What the base station makes of an aggregated round; `gleaner_learn::server` has the steps.
+/// Steps of the base station, which `gleaner_learn::server` implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -87,7 +87,7 @@ pub enum ServerRule {
     Plain,
     /// the movement joins `momentum` times the last step (FedAvgM)
     Momentum,
-    /// the same, looking ahead by what will carry on
+    /// as `momentum`, with the look-ahead of Nesterov
     Nesterov,
     /// a step of `step` times the first weights along each layer's orthogonalised momentum
     Spectral,
@@ -104,7 +104,7 @@ impl ServerRule {
     }
 }
 
-/// What hostile clients do to what they send.
+/// Attacks of hostile clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]

@@ -1,4 +1,4 @@
-//! Who belongs to which class, and what the device of each client is.
+//! The class and the device of each client.
 
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -14,19 +14,19 @@ pub struct ClientDevice {
     pub cycles_per_sample: f64,
     /// Processor cycles of an epoch beside those of its samples.
     pub cycles_per_epoch: f64,
-    /// Processor clock f.
+    /// Clock frequency f of the processor.
     pub frequency_hz: f64,
-    /// Energy coefficient alpha.
+    /// Energy coefficient alpha of the processor.
     pub energy_coefficient: f64,
-    /// What the paper leaves out of its books.
+    /// Costs that the paper does not account for.
     pub costs: Overheads,
     /// Energy E_add harvested in every round.
     pub harvest_j: f64,
-    /// How long before the deadline it must be done.
+    /// Time before the deadline by which it must be done.
     pub deadline_slack_s: f64,
 }
 
-/// What a device spends beside its epochs and what it radiates; nothing in the paper's books.
+/// Costs of a device beside epochs and radiated energy; zero in the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overheads {
     /// Energy of starting an epoch.
@@ -47,7 +47,7 @@ pub struct Overheads {
     pub upload_j: f64,
     /// Power drawn by a participant that waits.
     pub idle_w: f64,
-    /// Power drawn asleep.
+    /// Power drawn while asleep.
     pub sleep_w: f64,
 }
 

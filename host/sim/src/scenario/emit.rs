@@ -3,7 +3,7 @@
 
 use super::Scenario;
 
-/// Writes one value.
+/// Returns a value as TOML text.
 pub(super) fn value(value: &toml::Value) -> String {
     match value {
         // `toml` spells 1e-26 with 26 digits; `Debug` is as exact and stays readable.

@@ -1,8 +1,8 @@
-//! What can be wrong with a scenario, each with the way out.
+//! Errors of scenarios, each with a fix.
 
 use std::path::PathBuf;
 
-/// Why a scenario was refused.
+/// Error in a scenario.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScenarioError {
@@ -11,13 +11,13 @@ pub enum ScenarioError {
     Read {
         /// The file asked for.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the file system.
         source: std::io::Error,
     },
     /// Neither a preset nor a file.
     #[error("`{name}` is neither a preset ({presets}) nor a file that ends in .toml{suggestion}")]
     UnknownPreset {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
         /// The presets there are.
         presets: String,
@@ -29,10 +29,10 @@ pub enum ScenarioError {
     Syntax {
         /// The file or option it came from.
         origin: String,
-        /// What the parser said, with line and column where known.
+        /// Message of the parser, with line and column where known.
         message: String,
     },
-    /// A key nobody knows.
+    /// A key that does not exist.
     #[error("{origin}: unknown key `{key}`{suggestion} (`gleaner config explain` lists all keys)")]
     UnknownKey {
         /// The file or option it came from.
@@ -42,6 +42,12 @@ pub enum ScenarioError {
         /// A key that looks alike.
         suggestion: String,
     },
+    /// An override without a value.
+    #[error("`{text}` has no `=`; write section.key=value")]
+    NoValue {
+        /// The override as written.
+        text: String,
+    },
     /// A value out of its range.
     #[error("{key} = {value}: {fix}")]
     OutOfRange {
@@ -49,13 +55,13 @@ pub enum ScenarioError {
         key: String,
         /// The value it has.
         value: String,
-        /// What it must be instead.
+        /// Values that are allowed.
         fix: String,
     },
     /// A measured profile that cannot be used.
     #[error("--profile: {message}")]
     Profile {
-        /// What is wrong, with file and line where known.
+        /// Description of the error, with file and line where known.
         message: String,
     },
 }

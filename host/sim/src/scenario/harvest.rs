@@ -9,25 +9,24 @@ use super::section::section;
 use super::{Overheads, Scenario};
 
 section!(
-    /// Where energy comes from, and what keeps it; the defaults are the paper's books.
+    /// Harvest source and energy store; by default constant income and no store, as in the paper.
     Harvest as "harvest" {
-        /// Where income comes from.
+        /// Source of the harvested energy.
         source: Source = Source::Constant, "";
         /// CSV file of `trace` and `solar`, or `builtin:` and the name of a trace in the program.
         file: String = String::new(), "";
-        /// From the start of a round to the start of the next; 0 means the deadline: round follows
-        /// round.
+        /// Time from the start of a round to the start of the next; 0 means the deadline.
         period_s: f64 = 0.0, "s", Within(0.0, 1e9);
-        /// Whether a trace begins anew after its end; nothing comes after it otherwise.
+        /// Whether a trace is repeated after its end; otherwise nothing is harvested after it.
         looping: bool = true, "";
-        /// Where in a trace round 1 begins.
+        /// Time in the trace at which round 1 begins.
         start_s: f64 = 0.0, "s", Within(0.0, 1e9);
-        /// How much further on in a shared trace each client is than the one before it.
+        /// Offset in a shared trace between one client and the next.
         offset_s: f64 = 0.0, "s", Within(0.0, 1e9);
         /// Factor on every power of a trace.
         scale: f64 = 1.0, "", NotNegative;
-        /// How much clients differ: each has a factor within 1 - spread and 1 + spread on its trace,
-        /// drawn once from the seed.
+        /// Spread between clients: each has a factor from 1 - spread to 1 + spread on its trace, drawn
+        /// once from the seed.
         spread: f64 = 0.0, "", Within(0.0, 1.0);
         /// Area of the panel (`solar`).
         panel_cm2: f64 = 10.0, "cm^2", NotNegative;
@@ -35,30 +34,28 @@ section!(
         panel_efficiency: f64 = 0.2, "", Within(0.0, 1.0);
         /// Share of the irradiance outdoors that reaches the panel (`solar`).
         shade: f64 = 1.0, "", Within(0.0, 1.0);
-        /// Probability that a round brings anything (`bernoulli`).
+        /// Probability of income in a round (`bernoulli`).
         probability: f64 = 0.5, "", Positive, AtMost(1);
         /// Mean length of a spell with income (`markov`).
         on_rounds: f64 = 10.0, "rounds", AtLeast(1);
-        /// Mean length of a spell without (`markov`).
+        /// Mean length of a spell without income (`markov`).
         off_rounds: f64 = 10.0, "rounds", AtLeast(1);
         // Ledgers count picojoules in 64 bits.
-        /// What the store of a client holds at most; 0 means no store: the paper's books, with
-        /// overdraft.
+        /// Capacity of a client's energy store; 0 means no store, and overdraft as in the paper.
         storage_j: f64 = 0.0, "J", Within(0.0, 1e6);
-        /// What the store holds before the first round.
+        /// Energy in the store before the first round.
         stored_j: f64 = 0.0, "J", Within(0.0, 1e6);
-        /// What the store loses by itself.
+        /// Self-discharge of the store.
         leakage_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
-        /// Share of what is harvested that arrives in the store, to the thousandth.
+        /// Share of the harvest that reaches the store, to the thousandth.
         charge_efficiency: f64 = 1.0, "", Within(0.0, 1.0);
-        /// Capacitance of a store that is a capacitor, instead of `storage_j`; 0 means that it is
-        /// none.
+        /// Capacitance of a store that is a capacitor, instead of `storage_j`; 0 means no capacitor.
         capacitor_f: f64 = 0.0, "F", Within(0.0, 4000.0);
-        /// Voltage of the capacitor below which a device does not run.
-        least_v: f64 = 1.8, "V", Within(0.0, 65.0);
-        /// Voltage of the capacitor above which it is not charged.
-        most_v: f64 = 3.3, "V", Within(0.0, 65.0);
-        /// What the base station expects of a client's next income when it plans.
+        /// Voltage of the capacitor below which the device does not run.
+        min_v: f64 = 1.8, "V", Within(0.0, 65.0);
+        /// Voltage up to which the capacitor is charged.
+        max_v: f64 = 3.3, "V", Within(0.0, 65.0);
+        /// Forecast of a client's next income that the base station plans with.
         forecast: Forecast = Forecast::Mean, "";
     }
 );
@@ -70,12 +67,12 @@ impl Harvest {
         let millivolts = |volts: f64| (volts * 1e3).round() as u16;
         (self.capacitor_f > 0.0).then(|| Capacitor {
             microfarads: (self.capacitor_f * 1e6).round() as u32,
-            min_mv: millivolts(self.least_v),
-            max_mv: millivolts(self.most_v),
+            min_mv: millivolts(self.min_v),
+            max_mv: millivolts(self.max_v),
         })
     }
 
-    /// Returns the store of a client; `None` under the paper's books.
+    /// Returns the energy store of a client; `None` without one.
     #[must_use]
     pub fn store(&self) -> Option<EnergyStore> {
         let capacity = match self.capacitor() {
@@ -101,7 +98,7 @@ impl Scenario {
         }
     }
 
-    /// Returns what the source of income is told.
+    /// Returns the settings of the harvest source.
     #[must_use]
     pub fn income_settings(&self) -> Settings {
         let harvest = &self.harvest;
@@ -123,8 +120,8 @@ impl Scenario {
         }
     }
 
-    /// Says whether a run keeps the paper's books and nothing else: energy for computing and
-    /// sending, a constant income, no store.
+    /// Says whether a run accounts for energy as the paper does: compute and radio only, a constant
+    /// income, no store.
     #[must_use]
     pub fn keeps_papers_books(&self) -> bool {
         let mut devices = self.devices().into_iter();

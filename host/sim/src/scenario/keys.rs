@@ -1,4 +1,4 @@
-//! What is known about every key: unit, meaning, default; and what a misspelt key may have meant.
+//! The list of keys with unit, description and default, and suggestions for misspelt ones.
 
 use super::range::Range;
 use super::{Scenario, renamed};
@@ -15,9 +15,9 @@ pub struct Key {
     pub name: &'static str,
     /// Its unit, or an empty text.
     pub unit: &'static str,
-    /// What it means.
+    /// Description of the key.
     pub doc: &'static str,
-    /// What kind of value it takes.
+    /// Kind of value the key takes.
     pub kind: &'static str,
     /// The words it accepts, with their meanings.
     pub choices: fn() -> Vec<(&'static str, &'static str)>,
@@ -28,7 +28,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Returns `section.name`.
+    /// Returns the path `section.name`.
     #[must_use]
     pub fn path(&self) -> String {
         format!("{}.{}", self.section, self.name)
@@ -36,7 +36,7 @@ impl Key {
 
     /// Returns its default: the value in `paper-mlp`, or what holds for a class that does not say.
     #[must_use]
-    pub fn usual(&self) -> String {
+    pub fn default_text(&self) -> String {
         let value = self.value_in(&Scenario::default());
         if !value.is_empty() {
             return value;
@@ -125,7 +125,7 @@ pub fn markdown() -> String {
             "| `{}` | {} | `{}` | {meaning} |\n",
             key.name,
             key.unit,
-            key.usual()
+            key.default_text()
         ));
     }
     text

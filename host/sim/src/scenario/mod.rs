@@ -48,35 +48,35 @@ pub use sections::{
 pub struct Scenario {
     /// Length, seed and scheduler of the run.
     pub run: Run,
-    /// The clients.
+    /// Number and kind of clients.
     pub clients: Clients,
-    /// Where images come from.
+    /// The data set and its samples.
     pub data: Data,
-    /// How images are dealt.
+    /// Partition of the samples among the clients.
     pub partition: Partition,
     /// The network and its training.
     pub learning: Learning,
-    /// Propagation.
+    /// Propagation and fading of the channel.
     pub channel: Channel,
     /// The radio of both ends.
     pub radio: Radio,
     /// Computing and energy of a client.
     pub device: Device,
-    /// Where energy comes from, and what keeps it.
+    /// Harvest source and energy store of the clients.
     pub harvest: Harvest,
-    /// The CRE scheduler.
+    /// Settings of the CRE scheduler.
     pub cre: Cre,
-    /// The baselines.
+    /// Settings of the baseline schedulers.
     pub baselines: Baselines,
-    /// The scheduler glean.
+    /// Settings of the scheduler glean.
     pub glean: Glean,
     /// From updates to the next model.
     pub aggregation: Aggregation,
     /// The base station's step after aggregation.
     pub server: Server,
-    /// Clients that lie.
+    /// Simulated attackers among the clients.
     pub hostile: Hostile,
-    /// What goes wrong on the way.
+    /// Simulated faults of the uplink.
     pub faults: Faults,
 }
 

@@ -1,11 +1,11 @@
 //! The presets: named scenarios, each a short TOML file of what differs from the defaults.
 
-/// A named scenario.
+/// A scenario that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// The name on the command line.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose of the preset in one line.
     pub about: &'static str,
     /// Its differences from the defaults, or from the preset it names, as TOML.
     pub toml: &'static str,

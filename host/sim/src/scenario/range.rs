@@ -2,25 +2,25 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// What a number must be.
+/// Range of a numeric key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// At least this.
+    /// At least this number.
     AtLeast(u32),
-    /// At most this.
+    /// At most this number.
     AtMost(u32),
     /// Finite and above 0.
     Positive,
     /// Finite and 0 or more.
     NotNegative,
-    /// Finite.
+    /// Any finite number.
     Finite,
     /// Between two limits, which belong to it.
     Within(f64, f64),
 }
 
 impl Range {
-    /// Says whether a number is inside; one that is not a number never is.
+    /// Says whether a number is in the range; NaN never is.
     #[must_use]
     pub fn contains(self, number: f64) -> bool {
         match self {
@@ -33,7 +33,7 @@ impl Range {
         }
     }
 
-    /// Returns what to tell whoever left the range.
+    /// Returns the fix for a value out of the range.
     #[must_use]
     pub fn demand(self) -> String {
         match self {

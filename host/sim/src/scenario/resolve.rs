@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{PRESETS, Scenario, ScenarioError, class, keys, renamed};
 
-/// One `--set section.key=value`.
+/// One setting given as `--set section.key=value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
     key: String,
@@ -38,12 +38,12 @@ impl Override {
 }
 
 impl FromStr for Override {
-    type Err = String;
+    type Err = ScenarioError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (key, value) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` has no `=`; write section.key=value"))?;
+    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        let (key, value) = text.split_once('=').ok_or_else(|| ScenarioError::NoValue {
+            text: text.to_owned(),
+        })?;
         let value = value.trim();
         // What is no TOML value is a bare word, so that quotes need not survive the shell.
         let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
@@ -58,6 +58,16 @@ impl FromStr for Override {
 }
 
 /// Resolves a preset name or a scenario file, then the overrides in order.
+///
+/// ```
+/// use gleaner_sim::scenario::{Override, resolve};
+///
+/// let overrides = [Override::new("run.rounds", 5), "radio.channels=4".parse()?];
+/// let scenario = resolve("paper-mlp", &overrides)?;
+/// assert_eq!((scenario.run.rounds, scenario.radio.channels), (5, 4));
+/// assert!(resolve("paper-mlp", &["radio.channels=0".parse()?]).is_err());
+/// # Ok::<(), gleaner_sim::scenario::ScenarioError>(())
+/// ```
 ///
 /// # Errors
 /// Names the file or option, the key and what to write instead.

@@ -15,19 +15,19 @@ use gleaner_learn::partition::Rule;
 use gleaner_learn::train::ModelKind;
 
 section!(
-    /// How long a run is, and what makes it different from the next.
+    /// Seed, length, scheduler and end of a run.
     Run as "run" {
         /// Seed of every random stream of the run.
         seed: u64 = 0, "";
-        /// Communication rounds.
+        /// Number of communication rounds.
         rounds: usize = 200, "", AtLeast(1);
-        /// Who decides which clients train.
+        /// The scheduler, which decides which clients train.
         scheduler: Decider = Decider::Own(Scheduler::Cre), "";
         /// Rounds between evaluations on the test set; the last round is always evaluated.
         evaluate_every: usize = 1, "rounds", AtLeast(1);
         /// Rounds between checkpoints; 0 writes none.
         checkpoint_every: usize = 10, "rounds";
-        /// What ends the run.
+        /// Condition that ends the run.
         stop: StopRule = StopRule::Rounds, "";
         /// Evaluations without a better validation score after which a run with `stop` =
         /// `validation` ends.
@@ -39,19 +39,19 @@ section!(
 );
 
 section!(
-    /// The clients.
+    /// Number and arithmetic of the clients.
     Clients as "clients" {
         /// Number of clients U.
         count: usize = 10, "", AtLeast(1);
-        /// What simulated clients compute with.
+        /// Arithmetic of simulated clients.
         kind: ClientKind = ClientKind::Float, "";
     }
 );
 
 section!(
-    /// Where images come from.
+    /// The data set and its samples.
     Data as "data" {
-        /// Which samples are learnt: one of these, or the name of a set that `gleaner data import`
+        /// Name of the data set: one of these, or the name of a set that `gleaner data import`
         /// made.
         dataset: DatasetName = DatasetKind::MnistSubset.into(), "";
         /// Folder with the data files; empty means the cache that `gleaner data fetch` and `import`
@@ -65,9 +65,9 @@ section!(
 );
 
 section!(
-    /// How images are dealt to clients.
+    /// Partition of the samples among the clients.
     Partition as "partition" {
-        /// The rule of dealing.
+        /// Rule of the partition.
         rule: Rule = Rule::Paper, "";
         /// Non-IID degree d: share of a client's samples that come from its own class (rule `paper`).
         non_iid_degree: f64 = 0.4, "", Within(0.0, 1.0);
@@ -100,11 +100,11 @@ section!(
     Channel as "channel" {
         /// Radius of the disc in which clients stand.
         radius_m: f64 = 500.0, "m", Positive;
-        /// Carrier frequency nu.
+        /// Carrier frequency nu of the channel.
         carrier_ghz: f64 = 2.4, "GHz", Positive;
         /// Antenna gain on top of the path loss.
         antenna_gain_db: f64 = 65.0, "dB", Finite;
-        /// What multiplies the path loss.
+        /// Fading, a factor on the path loss.
         fading: FadingKind = FadingKind::Normalised, "";
         /// Rician K: power of the direct path over that of the scattered ones.
         rician_k: f64 = 4.0, "", NotNegative;
@@ -130,7 +130,7 @@ section!(
         downlink_power_w: f64 = 1.0, "W", Positive;
         /// Largest power of a client.
         max_power_dbm: f64 = 23.0, "dBm", Finite;
-        /// Noise density N0.
+        /// Noise power density N0.
         noise_dbm_per_hz: f64 = -174.0, "dBm/Hz", Finite;
         /// Length of one model transfer.
         model_bits: ModelBits = ModelBits::Paper, "";
@@ -144,7 +144,7 @@ section!(
         cycles_per_sample: f64 = 100.0, "cycles", Positive;
         /// Processor cycles of an epoch beside those of its samples.
         cycles_per_epoch: f64 = 0.0, "cycles", NotNegative;
-        /// Processor clock f.
+        /// Clock frequency f of the processor.
         frequency_hz: f64 = 5e8, "Hz", Positive;
         /// Energy coefficient alpha: one cycle costs alpha f^2 joules.
         energy_coefficient: f64 = 1e-26, "J s^2", Positive;
@@ -156,15 +156,15 @@ section!(
         evaluate_cycles_per_sample: f64 = 0.0, "cycles", NotNegative;
         /// Processor cycles of coding the update.
         encode_cycles: f64 = 0.0, "cycles", NotNegative;
-        /// Power drawn while the broadcast is heard.
+        /// Power drawn while receiving the broadcast.
         receive_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
-        /// Power drawn while sending beside what is radiated, the waiting processor's included.
+        /// Power drawn while transmitting beside the radiated power, including the idle processor.
         circuit_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
         /// Radiated power over the power the amplifier draws for it, to the thousandth.
         amplifier_efficiency: f64 = 1.0, "", Within(0.001, 1.0);
         /// Energy of starting an upload, whatever its length.
         upload_j: f64 = 0.0, "J", NotNegative;
-        /// Power drawn by a participant that waits for the end of the deadline.
+        /// Power drawn while idle: a participant that waits for the deadline.
         idle_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
         /// Power drawn asleep, until the next round begins.
         sleep_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
@@ -179,7 +179,7 @@ section!(
 );
 
 section!(
-    /// The CRE scheduler.
+    /// Settings of the CRE scheduler.
     Cre as "cre" {
         /// Lyapunov factor V: the weight of learning against energy.
         v: f64 = 0.001, "", NotNegative;
@@ -189,19 +189,19 @@ section!(
         best_loss: f64 = 0.0, "", Finite;
         /// Energies inside the objective are divided by this before squaring.
         energy_unit_j: f64 = 1.0, "J", Positive;
-        /// How the round problem is solved.
+        /// Solver of the round problem.
         solver: Solver = Solver::Auto, "";
-        /// How the divergence of a client's data is measured.
+        /// Measure of the divergence of a client's data.
         delta_rule: DivergenceRule = DivergenceRule::Direction, "";
-        /// Where rho, beta, delta and the loss gap come from.
+        /// Source of the estimates of rho, beta, delta and the loss gap.
         estimates: Estimates = Estimates::Oracle, "";
-        /// Whose epochs are decided.
+        /// Epochs that are decided: one number for all, or one per client.
         epochs: CreEpochs = CreEpochs::Common, "";
     }
 );
 
 section!(
-    /// The baselines.
+    /// Settings of the baseline schedulers.
     Baselines as "baselines" {
         /// Transmit power of the baselines.
         power: BaselinePower = BaselinePower::Max, "";
@@ -213,24 +213,23 @@ section!(
 );
 
 section!(
-    /// The scheduler glean; the defaults are glean as described, other values are for comparison.
+    /// Settings of the scheduler glean; other values than the defaults are for comparison.
     Glean as "glean" {
         // Beyond 1 nobody may be worth the bill, and the run stalls.
-        /// Weight lambda of a client's share of the bill against its claim to be heard; 0 does not
-        /// look at the bill.
+        /// Weight lambda of a client's share of the cost against its claim; 0 ignores the cost.
         lambda: f64 = 1.0, "", Within(0.0, 1.0);
         /// Epochs of every participant.
         epochs: usize = 1, "epochs", AtLeast(1);
-        /// What a client's claim to be heard is.
+        /// Claim of a client to an order.
         claim: Claim = Claim::Age, "";
     }
 );
 
 section!(
-    /// From updates to the next model.
+    /// Aggregation of updates to the next model.
     Aggregation as "aggregation" {
-        /// How updates become the next model; in a round that brings fewer than the rule needs, the
-        /// model stays as it is.
+        /// Aggregation rule; in a round with fewer updates than the rule needs, the model stays as it
+        /// is.
         rule: AggregationRule = AggregationRule::Auto, "";
         /// Hostile clients f among a round's participants that the rule is to withstand
         /// (`trimmed-mean` needs 2 f + 1 updates, `krum` 2 f + 3).
@@ -243,13 +242,13 @@ section!(
 section!(
     /// The base station's step after aggregation.
     Server as "server" {
-        /// What the base station makes of an aggregated round.
+        /// Step of the base station along the aggregated update.
         rule: ServerRule = ServerRule::Auto, "";
-        /// Share of the last step that carries on (`momentum`, `nesterov`).
+        /// Share of the last step that is added (`momentum`, `nesterov`).
         momentum: f64 = 0.9, "", Within(0.0, 0.999);
         /// Length of a step over that of the aggregated movement (`momentum`, `nesterov`).
         rate: f64 = 1.0, "", Positive;
-        /// Largest share of the momentum that carries on; it grows with the rounds as (k - 1) / (k + 2)
+        /// Largest share of the momentum that is kept; it grows with the rounds as (k - 1) / (k + 2)
         /// (`spectral`).
         momentum_cap: f64 = 0.95, "", Within(0.0, 0.999);
         /// Step c over the length of a layer's first weights (`spectral`).
@@ -262,21 +261,21 @@ section!(
 );
 
 section!(
-    /// Clients that lie, for experiments; off by default.
+    /// Simulated attackers, for experiments; off by default.
     Hostile as "hostile" {
-        /// How many clients are hostile: the last ones.
+        /// Number of hostile clients: those with the highest numbers.
         clients: usize = 0, "clients";
-        /// What they send.
+        /// Attack of the hostile clients.
         attack: Attack = Attack::Scale, "";
-        /// How much of it.
+        /// Strength of the attack.
         factor: f64 = 100.0, "", Finite;
     }
 );
 
 section!(
-    /// What goes wrong on the way, for experiments; off by default.
+    /// Simulated faults, for experiments; off by default.
     Faults as "faults" {
-        /// Share of updates that are lost: their clients have trained, sent and paid.
+        /// Share of updates that are lost after their clients have spent the energy.
         lost_updates: f64 = 0.0, "", Within(0.0, 1.0);
     }
 );

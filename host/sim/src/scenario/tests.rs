@@ -1,4 +1,4 @@
-//! What a scenario is from file to file: ranges, canonical text, and back.
+//! Ranges, canonical text and round trips of scenarios.
 
 mod class;
 mod harvest;

@@ -1,4 +1,4 @@
-//! What a scenario value may be: numbers, text, and choices that list themselves.
+//! Types of scenario values: numbers, text, and choices with their list of words.
 
 use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
@@ -8,7 +8,7 @@ use gleaner_learn::data::{DatasetKind, DatasetName};
 
 /// A type a scenario key can have.
 pub trait Value {
-    /// How the type is called in `gleaner config explain`.
+    /// Name of the type in `gleaner config explain`.
     const KIND: &'static str;
     /// The words it accepts and what each means; empty for numbers and free text.
     #[must_use]

@@ -10,10 +10,9 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 
-use crate::cli::gather::{Gathering, choices};
-use gleaner_experiment::batch::{
-    Engine, EngineOptions, HyperqueueOptions, Making, Plan, Point, carry_out, make_point,
-    run_directory,
+use crate::cli::study::{Watch, choices};
+use gleaner_experiment::{
+    Attempt, Engine, EngineOptions, Keep, Plan, Point, execute, execute_point, run_directory,
 };
 use gleaner_sim::report::table::Table;
 use gleaner_sim::run::{Provenance, RunDirectory, thread_count};
@@ -100,7 +99,7 @@ fn plan(points: u32, rounds: usize) -> anyhow::Result<Plan> {
         Ok::<_, anyhow::Error>(Point::new(values, scenario))
     };
     let points: Result<_, _> = (0..points).map(point).collect();
-    Ok(Plan::new(points?, false))
+    Ok(Plan::new("bench engines", Keep::Logs, points?))
 }
 
 /// Returns how many rounds take so long, from a point of a few.
@@ -108,11 +107,11 @@ fn rounds_of(seconds: f64, dir: &Path) -> anyhow::Result<usize> {
     const FEW: usize = 40;
     let plan = plan(1, FEW)?;
     let point = &plan.points()[0];
-    let how = Making {
+    let how = Attempt {
         threads: 1,
-        ..Making::default()
+        ..Attempt::default()
     };
-    make_point(dir, point, &how, &mut gleaner_sim::run::Silent)?;
+    execute_point(dir, point, &how, &mut gleaner_sim::run::Silent)?;
     let rounds_s = rounds_s(dir, point)?;
     Ok(((FEW as f64 * seconds / rounds_s) as usize).max(1))
 }
@@ -142,15 +141,12 @@ fn measure(
             Engine::Slurm | Engine::Hyperqueue => 1,
         },
         max_jobs: Some(workers),
-        hyperqueue: HyperqueueOptions {
-            python: args.python.clone(),
-            server_dir: None,
-        },
+        python: args.python.clone(),
         ..EngineOptions::default()
     };
-    let mut gathering = Gathering::new(args.json, plan.points().len());
+    let mut watch = Watch::new(args.json);
     let begin = Instant::now();
-    let outcomes = carry_out(&plan, &dir, &options, &mut gathering)?;
+    let outcomes = execute(&plan, &dir, &options, &mut watch)?;
     let wall_s = begin.elapsed().as_secs_f64();
     let mut sum_s = 0.0;
     for (point, outcome) in plan.points().iter().zip(outcomes) {

@@ -48,8 +48,8 @@ impl Entry {
         Harvest {
             storage_j: storage_j.unwrap_or_default(),
             capacitor_f: capacitor_f.unwrap_or_default(),
-            least_v: self.least_v.unwrap_or(common.least_v),
-            most_v: self.most_v.unwrap_or(common.most_v),
+            min_v: self.least_v.unwrap_or(common.min_v),
+            max_v: self.most_v.unwrap_or(common.max_v),
             leakage_w: self.leakage_w.unwrap_or(common.leakage_w),
             charge_efficiency: self.charge_efficiency.unwrap_or(common.charge_efficiency),
             ..common.clone()
@@ -81,8 +81,8 @@ impl Entry {
             return Err(InvalidField::new("storage_j", what));
         }
         let harvest = self.harvest(&Harvest::default());
-        if self.capacitor_f.is_some() && harvest.most_v <= harvest.least_v {
-            let (most_v, least_v) = (harvest.most_v, harvest.least_v);
+        if self.capacitor_f.is_some() && harvest.max_v <= harvest.min_v {
+            let (most_v, least_v) = (harvest.max_v, harvest.min_v);
             let what = format!("most_v = {most_v}; use more than least_v = {least_v}");
             return Err(InvalidField::new("most_v", what));
         }

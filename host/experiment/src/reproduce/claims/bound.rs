@@ -1,38 +1,19 @@
 //! Claims on the bound.
 
-use super::{Answer, BOTH, Claim, Finding, Part, Question};
-use crate::reproduce::edition::Network;
-use crate::reproduce::exhibit::Exhibit;
-use crate::reproduce::scale::Cell;
-use crate::reproduce::setting::Setting;
+use super::*;
 
-pub(super) const CLAIMS: &[Claim] = &[Claim {
-    id: "bound",
-    sentence: "The derived upper bound follows the loss with a small gap that vanishes.",
-    rule: "Over all seeds: the bound is above the loss in 95 % of the rounds; the two correlate by more than 0.9; \
-           the mean distance over the last tenth is less than over the first tenth; and it is below 5 % of the loss.",
-    exhibits: &[
-        (Network::Mlp, Exhibit::FigBound),
-        (Network::Cnn, Exhibit::FigBound),
-    ],
-    editions: BOTH,
-    judge: follows,
-}];
+pub(super) const RULES: &[(&str, Rule)] = &[("bound", follows)];
 
 fn follows(question: &Question<'_>) -> Answer {
-    let setting = Setting::cre(question.network, question.edition, Cell::MIDDLE);
-    let Some(group) = question.results.of(&setting) else {
-        return Ok(None);
-    };
+    let group = question.group(Scheduler::Cre)?;
     let (mut above, mut correlations, mut early, mut late) = (vec![], vec![], vec![], vec![]);
-    for made in &group.runs {
-        let rounds = made.rounds()?;
+    for run in &group.runs {
+        let rounds = run.rounds.iter();
         let pairs: Vec<(f64, f64)> = rounds
-            .iter()
             .filter_map(|row| Some((row.bound?, row.train_loss?)))
             .collect();
         if pairs.len() < 2 {
-            return Ok(None);
+            return None;
         }
         let tenth = pairs.len().div_ceil(10);
         let distance = |pairs: &[(f64, f64)]| {
@@ -50,33 +31,26 @@ fn follows(question: &Question<'_>) -> Answer {
     let (above, correlation) = (mean(&above), mean(&correlations));
     let (early, late) = (100.0 * mean(&early), 100.0 * mean(&late));
     let parts = vec![
-        Part::new(
+        part!(
             above >= 0.95,
-            format!(
-                "the bound is above the loss in {:.0} % of the rounds",
-                100.0 * above
-            ),
+            "the bound is above the loss in {:.0} % of the rounds",
+            100.0 * above
         ),
-        Part::new(correlation > 0.9, format!("correlation {correlation:.2}")),
-        Part::new(
+        part!(correlation > 0.9, "correlation {correlation:.2}"),
+        part!(
             late < early,
-            format!(
-                "distance {early:.1} % of the loss over the first tenth, {late:.1} % over the last"
-            ),
+            "distance {early:.1} % of the loss over the first tenth, {late:.1} % over the last"
         ),
-        Part::new(
-            late < 5.0,
-            format!("distance at the end {late:.1} % of the loss"),
-        ),
+        part!(late < 5.0, "distance at the end {late:.1} % of the loss"),
     ];
-    Ok(Some(Finding::whole(parts)))
+    Finding::of(parts)
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Pearson's coefficient; 0 where one of the two does not vary.
+/// Returns Pearson's coefficient, or 0 if one of the two does not vary.
 fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let (xs, ys): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (x, y) = (mean(&xs), mean(&ys));
@@ -91,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn correlation_is_one_on_a_line_minus_one_on_its_mirror_and_nought_on_a_level() {
+    fn correlation_is_one_on_a_line_minus_one_on_its_mirror_and_zero_on_a_level() {
         let line: Vec<(f64, f64)> = (0..9)
             .map(|n| (f64::from(n), 3.0 * f64::from(n) + 1.0))
             .collect();

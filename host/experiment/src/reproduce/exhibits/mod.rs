@@ -1,4 +1,4 @@
-//! One file per exhibit: what it runs (`settings`) and how the runs are read (`show`).
+//! One file per exhibit: the settings that it runs (`settings`) and how it shows the runs (`show`).
 
 pub mod accuracy;
 pub mod bound;
@@ -8,21 +8,16 @@ pub mod factor;
 pub mod solution;
 pub mod statistics;
 
-use super::edition::{Edition, Network};
-use super::scale::{Cell, Extent};
-use super::setting::Setting;
-use gleaner_sim::report::plot::{LineChart, Series};
-use strum::VariantArray;
+use super::*;
 
-/// CRE in both editions in the middle cell.
-pub fn cre_settings(network: Network, _extent: &Extent) -> Vec<Setting> {
-    let editions = Edition::VARIANTS.iter();
-    editions
-        .map(|&edition| Setting::cre(network, edition, Cell::MIDDLE))
+/// Returns CRE with either set of formulas in the middle cell.
+pub fn cre_settings(network: Network) -> Vec<Setting> {
+    let formulas = Formulas::VARIANTS.iter();
+    formulas
+        .map(|&formulas| Setting::cre(network, formulas, Cell::MIDDLE))
         .collect()
 }
 
-/// A chart over the rounds.
 fn over_rounds(title: &str, y_label: &str, series: Vec<Series>, note: &str) -> String {
     LineChart {
         title: title.to_owned(),
@@ -35,7 +30,13 @@ fn over_rounds(title: &str, y_label: &str, series: Vec<Series>, note: &str) -> S
     .render()
 }
 
-/// Writes a number with its sign.
-fn signed(number: f64) -> String {
-    format!("{number:+.1}")
+/// Removes the bands of lines, of which a dozen on top of each other show nothing.
+fn without_bands(mut series: Vec<Series>) -> Vec<Series> {
+    series.iter_mut().for_each(|line| line.band.clear());
+    series
+}
+
+/// Formats a number of a CSV file.
+fn number(value: f64) -> String {
+    format!("{value:.4}")
 }

@@ -1,7 +1,7 @@
 //! glean on small rounds whose answers are known, and against every assignment tried.
 
 use super::*;
-use crate::policy::Purse;
+use crate::policy::EnergyBudget;
 use crate::policy::fixture::Round;
 use crate::policy::offer::rounding_j;
 use gleaner_cre::costs::RadioCost;
@@ -41,13 +41,13 @@ fn nobody_who_cannot_pay_is_ordered_and_a_picojoule_decides() {
     let slack_s = round.instance.slack_s(0, 1.0);
     let booked_j =
         2.5e-4 + order.power_w * slack_s + rounding_j(&RadioCost::PAPER, order.power_w, slack_s);
-    round.purses.fill(Purse {
+    round.budgets.fill(EnergyBudget {
         spendable_j: booked_j - 1e-12,
         epoch_j: 2.5e-4,
-        ..Purse::default()
+        ..EnergyBudget::default()
     });
     assert_eq!(round.orders(&GLEAN), []);
-    round.purses[2].spendable_j = booked_j;
+    round.budgets[2].spendable_j = booked_j;
     assert_eq!(round.clients(GLEAN), [2]);
 }
 
@@ -82,7 +82,7 @@ fn more_channels_than_clients_leave_the_worst_channels_empty() {
 fn a_client_without_samples_is_never_ordered_and_does_not_disturb_the_others() {
     let mut round = Round::first(3, 3);
     round.instance.samples[1] = 0;
-    round.purses[1].epoch_j = 0.0;
+    round.budgets[1].epoch_j = 0.0;
     let heard = round.live(30, |_, _| false);
     assert!(heard.iter().all(|clients| !clients.contains(&1)));
     assert!(heard.iter().flatten().count() >= 30);
@@ -145,7 +145,7 @@ fn the_assignment_is_the_best_of_all() {
         for client in 0..clients {
             round.instance.samples[client] = 500 + rng.below(1000);
             round.attendance[client].note(rng.below(20), rng.below(3) > 0);
-            round.purses[client].spendable_j = 2.0e-4 + 4e-4 * rng.uniform();
+            round.budgets[client].spendable_j = 2.0e-4 + 4e-4 * rng.uniform();
             for gain in &mut round.instance.gain[client] {
                 *gain = 1e-1 * (0.02 + rng.uniform());
             }
@@ -223,7 +223,7 @@ fn draws_are_of_seed_and_round_and_pay_like_everybody() {
         claim: Claim::Draw,
         ..GLEAN
     };
-    round.purses[3].spendable_j = 0.0;
+    round.budgets[3].spendable_j = 0.0;
     let mut seen = [false; 8];
     for number in 1..60 {
         round.number = number;
@@ -253,7 +253,7 @@ fn with_circuit_power_the_order_is_the_cheapest_and_no_power_of_the_grid_is_chea
             ..BOARD.into()
         };
         round.instance.costs[0].radio = radio;
-        round.purses[0].spendable_j = f64::MAX;
+        round.budgets[0].spendable_j = f64::MAX;
         let order = round.orders(&GLEAN)[0];
         let energy_j = |power_w| radio.energy_j(power_w, round.instance.upload_s(0, 0, power_w));
         let slack_s = round.instance.slack_s(0, 1.0);
@@ -286,20 +286,20 @@ fn what_is_ordered_can_be_paid_by_the_books_of_any_radio() {
         round.instance.gain = vec![vec![1e-2 * (0.5 + 10.0 * rng.uniform())]];
         round.instance.costs[0].radio = model.into();
         let order_pj = u64::from(rng.below(1_000_000));
-        round.purses[0] = Purse {
+        round.budgets[0] = EnergyBudget {
             spendable_j: f64::MAX,
             epoch_j: 2.5e-4,
             order_j: PicoJoules(order_pj).as_joules(),
-            ..Purse::default()
+            ..EnergyBudget::default()
         };
         let Some(offer) = GLEAN.offer(&round.view(), 0, 0) else {
             continue;
         };
-        // The least purse with which it is still ordered, within a picojoule.
+        // The least budget with which it is still ordered, within a picojoule.
         let (mut refused_j, mut paid_j) = (0.0, 2.0 * offer.bill_j);
         while paid_j - refused_j > 1e-12 {
             let middle_j = 0.5 * (refused_j + paid_j);
-            round.purses[0].spendable_j = middle_j;
+            round.budgets[0].spendable_j = middle_j;
             match GLEAN.offer(&round.view(), 0, 0) {
                 Some(_) => paid_j = middle_j,
                 None => refused_j = middle_j,
@@ -325,9 +325,9 @@ fn what_is_ordered_can_be_paid_by_the_books_of_any_radio() {
 #[test]
 fn the_costs_of_an_order_are_part_of_the_bill() {
     let mut round = Round::first(2, 1);
-    round.purses[0].order_j = 1e-3;
+    round.budgets[0].order_j = 1e-3;
     assert_eq!(round.clients(GLEAN), [1], "the other bill is dearer");
-    round.purses[1].order_j = 2.0;
+    round.budgets[1].order_j = 2.0;
     assert_eq!(round.clients(GLEAN), [0], "it cannot pay");
     round.instance.costs[0].order_s = 0.0089;
     assert_eq!(round.orders(&GLEAN), [], "no time is left to send");

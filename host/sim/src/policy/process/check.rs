@@ -4,8 +4,7 @@
 use serde::de::DeserializeOwned;
 
 use super::error::ProcessError;
-use super::message::{Answer, Greeting, Ordered, VERSION};
-use super::object::Object;
+use super::message::{Answer, Greeting, Object, Ordered, VERSION};
 use super::text::{around, shown};
 use crate::ClientId;
 use crate::policy::baseline::epochs_at_full_power;
@@ -111,7 +110,7 @@ pub(super) fn decision(
     })
 }
 
-/// Who has been named.
+/// Clients that the answer has named.
 struct Roll {
     clients: Vec<bool>,
     channels: Vec<bool>,
@@ -190,7 +189,7 @@ impl Roll {
     }
 }
 
-/// Notes that somebody was named, who must be there and not have been named before.
+/// Notes a client that the answer names; it must exist and be named once.
 fn enter(roll: &mut [bool], field: &str, what: &str, who: usize) -> Result<(), ProcessError> {
     let last = roll.len().saturating_sub(1);
     match roll.get_mut(who) {

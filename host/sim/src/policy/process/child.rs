@@ -1,4 +1,4 @@
-//! The program itself: started, spoken to line by line, and ended with whoever started it.
+//! The process of a scheduler program: started, spoken to line by line, and ended with its parent.
 //!
 //! Three threads stand at its pipes, so that a program that does not read, does not write or writes
 //! without end holds up nobody: a request that is not answered in time is an error. Whatever it
@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// going to sleep, at most one of them passes.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// A running program.
+/// A scheduler program that runs.
 pub(super) struct Child {
     process: std::process::Child,
     /// Lines for its standard input, which closes with this end.
@@ -45,7 +45,7 @@ pub(super) struct Child {
     failed: bool,
 }
 
-/// What comes from the program.
+/// Output of the program.
 enum Heard {
     Line(Vec<u8>),
     TooLong,
@@ -225,7 +225,7 @@ fn line(from: &mut impl BufRead, most: usize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// What a program has written to standard error.
+/// Standard error of a program.
 #[derive(Default)]
 struct Stderr {
     /// Lines to be shown.

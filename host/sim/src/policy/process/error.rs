@@ -1,56 +1,56 @@
-//! What can be wrong with a program that schedules and with what it says.
+//! Errors of a scheduler program and of its answers.
 
 use std::io;
 
-/// Why a program's decision cannot be used.
+/// Error of a scheduler program.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// It does not start.
+    /// The program cannot be started.
     #[error("cannot start `{program}`: {source}; is it installed, and is the path right?")]
     Start {
-        /// The program.
+        /// Path of the program.
         program: String,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It ended.
+    /// The program ended before it answered.
     #[error("it ended with {status} before it answered{stderr}")]
     Died {
-        /// How it ended.
+        /// Exit status of the program.
         status: String,
         /// Its last lines on standard error.
         stderr: String,
     },
-    /// It closed one of its lines and lives on.
+    /// The program closed a stream and is still running.
     #[error("it closed its standard {stream} and did not end{stderr}")]
     Closed {
-        /// Which one.
+        /// Name of the stream.
         stream: &'static str,
         /// Its last lines on standard error.
         stderr: String,
     },
-    /// It takes too long.
+    /// The program did not answer in time.
     #[error(
         "no answer within run.decision_limit_s = {limit_s} s; does it flush its standard output \
          after every line?{stderr}"
     )]
     Late {
-        /// The limit.
+        /// Time limit of an answer.
         limit_s: f64,
         /// Its last lines on standard error.
         stderr: String,
     },
-    /// It does not end its line.
+    /// The answer has no end of line.
     #[error("its line is longer than {limit} bytes; one JSON object with a line break is expected")]
     TooLong {
         /// The most bytes of a line.
         limit: usize,
     },
-    /// It spoke without being asked.
-    #[error("a line that nobody asked for: `{line}`; one line is expected for each that comes in")]
+    /// The program wrote a line without a request.
+    #[error("unexpected line `{line}`: write one line for each request")]
     Unasked {
-        /// How the line begins.
+        /// Beginning of the line.
         line: String,
     },
     /// Its line is not UTF-8.
@@ -58,7 +58,7 @@ pub enum ProcessError {
     NotText {
         /// The first byte that is not.
         at: usize,
-        /// How the line begins.
+        /// Beginning of the line.
         line: String,
     },
     /// Its line is not JSON, or not the JSON that is expected.
@@ -66,21 +66,21 @@ pub enum ProcessError {
     Malformed {
         /// The field, followed by a colon; empty where the line as a whole is wrong.
         place: String,
-        /// What the parser said.
+        /// Message of the parser.
         message: String,
-        /// What stands there.
+        /// Beginning of the line.
         line: String,
-        /// What to do about it, where that is known.
+        /// The fix, where it is known.
         hint: &'static str,
     },
     /// A field has a value that cannot be.
     #[error("{field} = {value}: {fix}")]
     Value {
-        /// The field.
+        /// Path of the field.
         field: String,
-        /// Its value.
+        /// Value of the field.
         value: String,
-        /// What it must be instead.
+        /// Values that are allowed.
         fix: String,
     },
 }

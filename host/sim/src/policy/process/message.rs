@@ -2,9 +2,13 @@
 //! object per line, `docs/guide/schedulers.md` is its text and `docs/examples/schedulers/schema.json` its
 //! schema.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::object::Object;
 use crate::policy::View;
 use crate::policy::baseline::epochs_at_full_power;
 use gleaner_cre::optim::power::least_power;
@@ -12,16 +16,16 @@ use gleaner_cre::optim::power::least_power;
 /// Version of the protocol.
 pub const VERSION: u32 = 1;
 
-/// What a program is told of its run before anything else.
+/// The first message to a program: the settings of its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Seed of the run.
     pub seed: u64,
     /// Rounds of the run.
     pub rounds: usize,
-    /// Clients U.
+    /// Number of clients U.
     pub clients: usize,
-    /// Uplink channels C.
+    /// Number of uplink channels C.
     pub channels: usize,
 }
 
@@ -62,7 +66,7 @@ pub(super) struct Greeting {
     pub(super) aggregation: Averaging,
 }
 
-/// What costs something to find out, and is told to those who ask for it.
+/// Values that are sent on request, because computing them takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Want {
@@ -118,7 +122,7 @@ pub(super) struct Request<'a> {
     estimates: Option<Estimates<'a>>,
 }
 
-/// What a client can do on a channel.
+/// Limits of a client on a channel.
 #[derive(Debug, Serialize)]
 struct Feasible {
     /// Most epochs that fit before the deadline at full power; 0 where none does.
@@ -127,7 +131,7 @@ struct Feasible {
     power_min_w: Vec<Vec<Option<f64>>>,
 }
 
-/// What the base station believes of the learning.
+/// Estimates of the base station.
 #[derive(Debug, Serialize)]
 struct Estimates<'a> {
     rho: f64,
@@ -142,7 +146,7 @@ impl<'a> Request<'a> {
         let costs = |figure: fn(&gleaner_cre::costs::Costs) -> f64| {
             instance.costs.iter().map(figure).collect::<Vec<f64>>()
         };
-        let purses = view.purses.iter();
+        let budgets = view.budgets.iter();
         let attendance = view.attendance.iter();
         Self {
             version: VERSION,
@@ -170,7 +174,7 @@ impl<'a> Request<'a> {
             upload_j: costs(|it| it.radio.per_upload_j),
             queue_j: &instance.queue_j,
             income_j: &instance.income_j,
-            spendable_j: purses.map(|purse| purse.spendable_j).collect(),
+            spendable_j: budgets.map(|budget| budget.spendable_j).collect(),
             age: attendance.map(|it| it.age(view.round)).collect(),
             feasible: Feasible::of(view),
             gradient_norm: wants
@@ -233,4 +237,28 @@ pub(super) struct Ordered {
     pub(super) channel: usize,
     pub(super) power_w: f64,
     pub(super) epochs: u32,
+}
+
+/// A record that must be written as a JSON object: serde alone would accept a list of the values.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Fields(PhantomData))
+    }
+}
+
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+    }
 }

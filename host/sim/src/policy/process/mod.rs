@@ -8,7 +8,6 @@ mod check;
 mod child;
 mod error;
 mod message;
-mod object;
 mod text;
 
 use std::cell::RefCell;
@@ -37,7 +36,7 @@ pub struct Process {
 struct Inner {
     running: Option<Running>,
     state: String,
-    /// What is to be shown and does not come from the running program.
+    /// Messages that do not come from the running program.
     said: Vec<String>,
 }
 
@@ -98,7 +97,7 @@ impl Process {
         Ok(decision)
     }
 
-    /// Says who failed; the program is ended.
+    /// Adds the name of the program to an error and ends the program.
     fn failed(&self, inner: &mut Inner, source: ProcessError) -> PolicyError {
         if let Some(Running { mut child, .. }) = inner.running.take() {
             inner.said.extend(child.take_warnings());

@@ -1,4 +1,4 @@
-//! Who can take part on which channel at what price, and how those chosen share the channels.
+//! Cost of each client on each channel, and the assignment of channels to those chosen.
 
 use crate::ClientId;
 use crate::policy::baseline::BaselinePower;
@@ -17,7 +17,7 @@ pub(super) struct Bids {
 }
 
 impl Bids {
-    /// Collects the offers of those who meet the deadline and can pay.
+    /// Collects the offers of clients that meet the deadline and can pay.
     pub(super) fn payable(view: &View<'_>, power: BaselinePower) -> Self {
         let mut bids = Self::whatever_the_price(view, power);
         for (client, row) in bids.offers.iter_mut().enumerate() {
@@ -28,7 +28,7 @@ impl Bids {
         bids
     }
 
-    /// Collects the offers of all who meet the deadline.
+    /// Collects the offers of all clients that meet the deadline.
     pub(super) fn whatever_the_price(view: &View<'_>, power: BaselinePower) -> Self {
         let channels = view.instance.channels;
         let row = |client| {
@@ -49,7 +49,7 @@ impl Bids {
             .collect()
     }
 
-    /// Returns a client's bill on its cheapest channel.
+    /// Returns the cost of a client's order on its cheapest channel.
     pub(super) fn least_bill(&self, client: usize) -> Option<f64> {
         least_bill(&self.offers[client])
     }

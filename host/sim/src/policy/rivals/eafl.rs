@@ -68,7 +68,7 @@ fn rewards(view: &View<'_>, bids: &Bids, clients: &[usize]) -> Vec<f64> {
     };
     let left_j = |client: usize| {
         let bill_j = bids.least_bill(client).unwrap_or(0.0);
-        (view.purses[client].spendable_j - bill_j).clamp(0.0, f64::MAX)
+        (view.budgets[client].spendable_j - bill_j).clamp(0.0, f64::MAX)
     };
     let largest = |of: &dyn Fn(usize) -> f64| {
         let all = clients.iter().map(|&client| of(client));

@@ -7,7 +7,7 @@ use super::bids::Bids;
 use super::shuffled;
 use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
 
-/// Greedy scheduling.
+/// Draws participants from the clients that can pay.
 #[derive(Clone, Copy, Debug)]
 pub struct Greedy {
     /// Transmit power of the clients.

@@ -1,7 +1,7 @@
 //! Schedulers of the energy-harvesting literature, one file each, with the citation and our reading
 //! of the rule on top.
 //!
-//! A rival decides who takes part. What its paper leaves open is the same for all of them, so that
+//! A rival decides which clients participate. What its paper leaves open is the same for all of them, so that
 //! their choice of clients is what is compared: one local epoch, as `glean` has it; the power of
 //! `baselines.power`; and those chosen are put on the channels so that their bills add up to least.
 

@@ -35,7 +35,7 @@ impl Policy for Sustainable {
         for client in 0..view.instance.clients() {
             let running = view.attendance[client].cycle(view.round);
             let Some((from, rounds)) = running.or_else(|| {
-                let rounds = renewal(priced.least_bill(client)?, view.purses[client].surplus_j)?;
+                let rounds = renewal(priced.least_bill(client)?, view.budgets[client].surplus_j)?;
                 notes.push(Note::Renewed {
                     client: ClientId::at(client),
                     rounds,

@@ -70,7 +70,7 @@ fn orders_are_one_a_channel_one_a_client_and_in_time_under_all_of_them() {
             for client in 0..10 {
                 round.instance.gain[client] = vec![1e-2 * (1.0 + client as f64); 3];
             }
-            Attendance::begin_turn(&mut round.attendance, &round.purses);
+            Attendance::begin_turn(&mut round.attendance, &round.budgets);
             let mut ordered = 0;
             for number in 1..=40 {
                 round.number = number;
@@ -103,8 +103,8 @@ fn orders_are_one_a_channel_one_a_client_and_in_time_under_all_of_them() {
 fn nobody_is_ordered_where_nobody_can_pay_except_by_ocean() {
     for (name, rival) in everybody() {
         let mut round = Round::first(6, 3);
-        for purse in &mut round.purses {
-            (purse.spendable_j, purse.surplus_j) = (0.0, 0.0);
+        for budget in &mut round.budgets {
+            (budget.spendable_j, budget.surplus_j) = (0.0, 0.0);
         }
         let heard: usize = round
             .go_by(&*rival, 20, |_, _| false)
@@ -150,9 +150,9 @@ fn what_is_not_a_number_chooses_nobody_and_stops_nothing() {
         let mut round = Round::first(5, 2);
         round.number = 7;
         round.instance.gain[0] = vec![f64::NAN; 2];
-        round.purses[1].spendable_j = f64::NAN;
-        round.purses[2].surplus_j = f64::NAN;
-        round.purses[3].spendable_j = f64::INFINITY;
+        round.budgets[1].spendable_j = f64::NAN;
+        round.budgets[2].surplus_j = f64::NAN;
+        round.budgets[3].spendable_j = f64::INFINITY;
         round.losses = vec![
             Some(f64::NAN),
             Some(f64::INFINITY),
@@ -191,7 +191,7 @@ fn equal_rounds_are_decided_alike_and_other_seeds_are_not() {
 fn greedy_takes_whoever_can_pay_and_draws_where_channels_are_few() {
     let mut round = Round::first(6, 4);
     for client in [0, 3, 4] {
-        round.purses[client].spendable_j = 0.0;
+        round.budgets[client].spendable_j = 0.0;
     }
     assert_eq!(round.chosen(&GREEDY), [1, 2, 5]);
     round.instance.channels = 1;
@@ -210,7 +210,7 @@ fn uniform_keeps_to_what_the_income_of_all_pays_for() {
     let bill_j = bill_j(&round);
     let sustained = |round: &mut Round, surplus_j: f64| {
         round
-            .purses
+            .budgets
             .iter_mut()
             .for_each(|it| it.surplus_j = surplus_j);
         round.chosen(&UNIFORM).len()
@@ -227,7 +227,7 @@ fn uniform_keeps_to_what_the_income_of_all_pays_for() {
         1,
         "one at least, while it can pay"
     );
-    round.purses[..7]
+    round.budgets[..7]
         .iter_mut()
         .for_each(|it| it.spendable_j = 0.0);
     assert_eq!(sustained(&mut round, bill_j), 1, "best effort: one can pay");
@@ -238,8 +238,8 @@ fn sustainable_asks_each_client_once_a_cycle_in_a_round_it_draws() {
     let mut round = Round::first(4, 4);
     let bill_j = bill_j(&round);
     let cycles = [1, 2, 3, 5];
-    for (purse, cycle) in round.purses.iter_mut().zip(cycles) {
-        purse.surplus_j = bill_j / f64::from(cycle) * 1.001;
+    for (budget, cycle) in round.budgets.iter_mut().zip(cycles) {
+        budget.surplus_j = bill_j / f64::from(cycle) * 1.001;
     }
     let heard = round.go_by(&SUSTAINABLE, 300, |_, _| false);
     for (client, cycle) in cycles.iter().enumerate() {
@@ -262,10 +262,10 @@ fn sustainable_asks_each_client_once_a_cycle_in_a_round_it_draws() {
 #[test]
 fn sustainable_lets_a_round_pass_that_cannot_be_paid_and_never_asks_who_earns_nothing() {
     let mut round = Round::first(2, 2);
-    round.purses[0].surplus_j = -1e-3;
+    round.budgets[0].surplus_j = -1e-3;
     let heard = round.go_by(&SUSTAINABLE, 20, |_, _| false);
     assert!(heard.iter().all(|clients| !clients.contains(&0)));
-    round.purses[1].spendable_j = 0.0;
+    round.budgets[1].spendable_j = 0.0;
     let decision = round.decide(&SUSTAINABLE);
     assert_eq!(decision.orders, []);
     assert!(
@@ -285,21 +285,21 @@ fn sustainable_lets_a_round_pass_that_cannot_be_paid_and_never_asks_who_earns_no
 fn fedbacys_has_groups_by_wealth_the_richest_first_and_forms_them_once_a_turn() {
     let mut round = Round::first(5, 2);
     for (client, wealth) in [0.3, 0.9, 0.1, 0.7, 0.5].into_iter().enumerate() {
-        round.purses[client].spendable_j = wealth;
+        round.budgets[client].spendable_j = wealth;
     }
-    Attendance::begin_turn(&mut round.attendance, &round.purses);
+    Attendance::begin_turn(&mut round.attendance, &round.budgets);
     assert_eq!(turn_rounds(5, 2), 3);
     assert_eq!(round.chosen(&BACYS), [1, 3]);
     // Wealth that changes within a turn changes nothing.
-    round.purses[2].spendable_j = 5.0;
+    round.budgets[2].spendable_j = 5.0;
     round.number = 2;
     assert_eq!(round.chosen(&BACYS), [0, 4]);
     round.number = 3;
     assert_eq!(round.chosen(&BACYS), [2]);
     round.number = 4;
-    Attendance::begin_turn(&mut round.attendance, &round.purses);
+    Attendance::begin_turn(&mut round.attendance, &round.budgets);
     assert_eq!(round.chosen(&BACYS), [1, 2]);
-    round.purses[1].spendable_j = 0.0;
+    round.budgets[1].spendable_j = 0.0;
     assert_eq!(round.chosen(&BACYS), [2], "who cannot pay is not replaced");
 }
 
@@ -309,7 +309,7 @@ fn fedbacys_odd_takes_the_odd_chances_and_a_round_it_cannot_pay_is_none() {
     let mut heard = Vec::new();
     for number in 1..=8 {
         // Rounds 3 and 4 are no chances.
-        round.purses[0].spendable_j = if (3..=4).contains(&number) { 0.0 } else { 1.0 };
+        round.budgets[0].spendable_j = if (3..=4).contains(&number) { 0.0 } else { 1.0 };
         heard.extend(round.go_by(&ODD, 1, |_, _| false));
     }
     let heard: Vec<usize> = heard.iter().map(Vec::len).collect();
@@ -323,7 +323,7 @@ fn version_age_takes_those_who_missed_the_most_models() {
         (0..missed).for_each(|_| round.attendance[client].hear(false));
     }
     assert_eq!(round.chosen(&VERSION), [1, 3]);
-    round.purses[3].spendable_j = 0.0;
+    round.budgets[3].spendable_j = 0.0;
     assert_eq!(
         round.chosen(&VERSION),
         [0, 1],
@@ -366,9 +366,9 @@ fn eafl_tries_everybody_and_then_prefers_full_stores_and_large_losses() {
     for client in 0..6 {
         round.attendance[client].note(499, true);
         round.losses[client] = Some(1.0);
-        round.purses[client].spendable_j = 0.01;
+        round.budgets[client].spendable_j = 0.01;
     }
-    round.purses[4].spendable_j = 0.1;
+    round.budgets[4].spendable_j = 0.1;
     let times = |round: &mut Round, client: usize| {
         (500..700)
             .filter(|&number| {
@@ -381,7 +381,7 @@ fn eafl_tries_everybody_and_then_prefers_full_stores_and_large_losses() {
     round.instance.channels = 1;
     let full = times(&mut round, 4);
     assert!(full > 190, "{full}");
-    round.purses[4].spendable_j = 0.01;
+    round.budgets[4].spendable_j = 0.01;
     round.losses[2] = Some(9.0);
     let lossy = times(&mut round, 2);
     assert!(lossy > 190, "{lossy}");

@@ -13,7 +13,7 @@ use super::bids::Bids;
 use super::shuffled;
 use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
 
-/// Uniform scheduling.
+/// Schedules a constant number of clients.
 #[derive(Clone, Copy, Debug)]
 pub struct UniformEhfl {
     /// Transmit power of the clients.
@@ -34,7 +34,7 @@ fn sustained(view: &View<'_>, priced: &Bids) -> usize {
     let bills: Vec<(usize, f64)> = (0..view.instance.clients())
         .filter_map(|client| Some((client, priced.least_bill(client)?)))
         .collect();
-    let surplus = |&(client, _): &(usize, f64)| view.purses[client].surplus_j.max(0.0);
+    let surplus = |&(client, _): &(usize, f64)| view.budgets[client].surplus_j.max(0.0);
     let income_j: f64 = bills.iter().map(surplus).sum();
     let bill_j = bills.iter().map(|&(_, bill_j)| bill_j).sum::<f64>() / bills.len().max(1) as f64;
     // A quotient that is no number, or beyond all, becomes 0 or the largest; channels bound it.

@@ -10,7 +10,7 @@ use crate::report::data::RunData;
 /// Profiles that are drawn.
 const DRAWS: usize = 200;
 
-/// What was spent in a round or until it, by what scales it, in joules.
+/// Energy spent, by the coefficient that scales it, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Parts {
     compute: f64,
@@ -41,7 +41,7 @@ impl Parts {
         self.rest += other.rest;
     }
 
-    /// How much dearer each part is under `drawn` costs than under `booked` ones.
+    /// Ratio of `drawn` to `booked` costs of each part.
     fn factors(drawn: &Costs, booked: &Costs) -> Option<Self> {
         let ratio = |drawn: Option<f64>, booked: Option<f64>| match (drawn, booked) {
             (Some(drawn), Some(booked)) if booked > 0.0 => drawn / booked,
@@ -88,7 +88,7 @@ pub(super) fn band(run: &RunData) -> Vec<(f64, f64, f64)> {
     band
 }
 
-/// Draws by how much dearer each part of the books may have been.
+/// Draws the possible ratio of real to booked costs.
 fn factors(run: &RunData) -> Option<Vec<Parts>> {
     let profile = run.profile.as_ref()?;
     let clock_hz = run.scenario.device.frequency_hz;
@@ -101,7 +101,7 @@ fn factors(run: &RunData) -> Option<Vec<Parts>> {
     Some(draws.collect())
 }
 
-/// What was spent until each round: by phase where the run wrote that down.
+/// Cumulative energy spent until each round, by phase where the run logged phases.
 fn running(run: &RunData) -> Vec<(u32, Parts)> {
     let mut rows = run.energy.iter().peekable();
     let mut sum = Parts::default();

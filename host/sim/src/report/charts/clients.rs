@@ -1,4 +1,4 @@
-//! What became of each client.
+//! Charts of each client: queue, epochs and energy.
 
 use super::{Chart, per_round};
 use crate::report::data::RunData;
@@ -103,8 +103,8 @@ pub(super) fn energy(run: &RunData) -> Chart {
         title: "Energy per client".to_owned(),
         x_label: "client".to_owned(),
         y_label: "energy (mJ)".to_owned(),
-        parts: vec!["computing".to_owned(), "sending".to_owned()],
-        reference: "harvested".to_owned(),
+        parts: vec!["compute".to_owned(), "radio".to_owned()],
+        reference: "harvest".to_owned(),
         bars,
         note: String::new(),
     };

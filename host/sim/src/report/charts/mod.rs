@@ -8,14 +8,14 @@ mod rounds;
 use super::data::RunData;
 use super::plot::{LineChart, Series};
 
-/// A finished drawing.
+/// A rendered chart and its caption.
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// Its file name, without ending.
     pub name: &'static str,
-    /// The SVG text.
+    /// The chart as SVG text.
     pub svg: String,
-    /// What to see in it.
+    /// Caption below the chart.
     pub caption: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn run_charts(run: &RunData) -> Vec<Chart> {
     ]
 }
 
-/// Draws where the energy went; nothing under the paper's books.
+/// Returns the charts of energy by phase; none under the paper's accounting.
 pub(super) fn energy_charts(run: &RunData) -> Vec<Chart> {
     phases::charts(run)
 }

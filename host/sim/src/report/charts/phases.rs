@@ -1,4 +1,4 @@
-//! Where the energy of every client went, phase by phase, and what its store held.
+//! Charts of each client's energy by phase and of its store.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn split(run: &RunData) -> Chart {
         x_label: "client".to_owned(),
         y_label: "energy (mJ)".to_owned(),
         parts: [&names[..], &["lost".to_owned()]].concat(),
-        reference: "harvested".to_owned(),
+        reference: "harvest".to_owned(),
         bars: bars
             .map(|(client, (parts, harvested))| BarGroup {
                 label: client.to_string(),

@@ -1,4 +1,4 @@
-//! What happened round by round.
+//! Charts over the rounds: accuracy, loss, energy, participants.
 
 use super::bands::band;
 use super::{Chart, per_round};
@@ -61,9 +61,9 @@ pub(super) fn energy(run: &RunData) -> Chart {
     }
     let spent = points(&run.rounds, |row| Some(1e3 * row.spent_j));
     let series = vec![
-        Series::line("harvested", 6, running(|row| row.harvest_j)).with_mark(Mark::Dashed),
+        Series::line("harvest", 6, running(|row| row.harvest_j)).with_mark(Mark::Dashed),
         Series::line("spent", 0, spent).with_band(band(run)),
-        Series::line("of it computing", 2, running(|row| row.compute_j)),
+        Series::line("compute", 2, running(|row| row.compute_j)),
         Series::line("of it sending", 1, running(|row| row.radio_j)),
     ];
     let chart = per_round(

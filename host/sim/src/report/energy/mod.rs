@@ -17,13 +17,13 @@ use super::text::counted;
 /// All that a report needs.
 #[derive(Clone, Debug)]
 pub struct Measurement<'a> {
-    /// What the board said.
+    /// The marks of the board.
     pub marks: &'a [Mark],
-    /// How that lies in the trace.
+    /// Alignment of marks and trace.
     pub alignment: &'a Alignment,
-    /// What the meter saw of every interval.
+    /// Measured energy of every interval.
     pub measured: &'a [Measured],
-    /// What explains it.
+    /// The fit of the measurement.
     pub fit: &'a Fit,
     /// The profile that came of it.
     pub profile: &'a Profile,

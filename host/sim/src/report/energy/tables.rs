@@ -1,4 +1,4 @@
-//! What a measurement found, in tables for terminal and page.
+//! Tables of a measurement, for the terminal and the page.
 
 use gleaner_energy::align::{Alignment, Method};
 use gleaner_energy::fit::Kind;
@@ -40,7 +40,7 @@ const fn unit(kind: Kind) -> (f64, &'static str) {
     }
 }
 
-/// Says how marks and trace lie to each other.
+/// Returns the table of the alignment.
 #[must_use]
 pub fn alignment_table(alignment: &Alignment, marks: &[Mark]) -> Table {
     let mut table = Table::new(&["alignment", ""]);

@@ -11,10 +11,10 @@ use super::theme::{
 const SMALLEST_LABEL: f64 = 10.0;
 /// Lines that names may take turns on.
 const MOST_LABEL_LINES: f64 = 3.0;
-/// How far below one line of names the next is.
+/// Distance between two lines of names.
 const LABEL_LINE: f64 = 15.0;
 
-/// One bar.
+/// One bar of stacked parts.
 #[derive(Clone, Debug)]
 pub struct BarGroup {
     /// Its label on the horizontal axis.
@@ -28,7 +28,7 @@ pub struct BarGroup {
 /// A chart of stacked bars.
 #[derive(Clone, Debug)]
 pub struct BarChart {
-    /// What is shown.
+    /// Title above the plot.
     pub title: String,
     /// Label of the horizontal axis.
     pub x_label: String,
@@ -45,7 +45,7 @@ pub struct BarChart {
 }
 
 impl BarChart {
-    /// Renders the chart.
+    /// Returns the chart as SVG text.
     #[must_use]
     pub fn render(&self) -> String {
         let mut svg = Svg::new();
@@ -188,7 +188,7 @@ mod tests {
             x_label: "client".into(),
             y_label: "mJ".into(),
             parts: vec!["compute".into(), "radio".into()],
-            reference: "harvested".into(),
+            reference: "harvest".into(),
             bars: vec![BarGroup {
                 label: "0".into(),
                 parts: vec![1.0, 2.0],
@@ -198,7 +198,7 @@ mod tests {
         };
         let svg = chart.render();
         assert!(svg.contains("client 0: compute 1") && svg.contains("client 0: radio 2"));
-        assert!(svg.contains("harvested"));
+        assert!(svg.contains("harvest"));
         assert!(
             !BarChart {
                 bars: Vec::new(),

@@ -8,24 +8,24 @@ use super::theme::{AXIS, INK, LEFT, RIGHT, SOFT_INK, TEXT, TITLE, WIDTH, sequent
 /// A grid of values; cells without one stay empty.
 #[derive(Clone, Debug)]
 pub struct HeatMap {
-    /// What is shown.
+    /// Title above the plot.
     pub title: String,
     /// Label of the columns.
     pub x_label: String,
     /// Label of the rows.
     pub y_label: String,
-    /// What the colour means, with unit.
+    /// Meaning of the colour, with unit.
     pub value_label: String,
     /// The number of the first column.
     pub first_column: usize,
-    /// `cells[row][column]`.
+    /// Values as `cells[row][column]`; `None` is blank.
     pub cells: Vec<Vec<Option<f64>>>,
     /// Text below the chart; may be empty.
     pub note: String,
 }
 
 impl HeatMap {
-    /// Renders the map.
+    /// Returns the map as SVG text.
     #[must_use]
     pub fn render(&self) -> String {
         let rows = self.cells.len().max(1);

@@ -6,7 +6,7 @@ use super::theme::{
     INK, LEFT, PLOT_HEIGHT, RIGHT, SOFT_INK, TEXT, TITLE, WIDTH, colour, dash, text_width,
 };
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A line through the points.
@@ -17,7 +17,7 @@ pub enum Mark {
     Dots,
     /// Large dots, for a few points.
     Discs,
-    /// Large hollow dots.
+    /// Large hollow dots without a line.
     Rings,
 }
 
@@ -30,14 +30,14 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Lowest and highest value at each x, drawn behind the line; may be empty.
     pub band: Vec<(f64, f64, f64)>,
-    /// How it is drawn.
+    /// Style of the series.
     pub mark: Mark,
     /// Which colour it has, counted through the palette.
     pub colour: usize,
 }
 
 impl Series {
-    /// A plain line.
+    /// Returns a series drawn as a line.
     #[must_use]
     pub fn line(name: impl Into<String>, colour: usize, points: Vec<(f64, f64)>) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Series {
         self
     }
 
-    /// Adds a band.
+    /// Adds a shaded band of (x, low, high).
     #[must_use]
     pub fn with_band(mut self, band: Vec<(f64, f64, f64)>) -> Self {
         self.band = band;
@@ -67,7 +67,7 @@ impl Series {
 /// A chart of series over one horizontal axis.
 #[derive(Clone, Debug)]
 pub struct LineChart {
-    /// What is shown.
+    /// Title above the plot.
     pub title: String,
     /// Label of the horizontal axis, with unit.
     pub x_label: String,
@@ -82,7 +82,7 @@ pub struct LineChart {
 }
 
 impl LineChart {
-    /// Renders the chart.
+    /// Returns the chart as SVG text.
     #[must_use]
     pub fn render(&self) -> String {
         let mut svg = Svg::new();

@@ -5,16 +5,16 @@ use super::line::{Mark, Series, draw_legend};
 use super::svg::Svg;
 use super::theme::{LEFT, PLOT_HEIGHT, TITLE, WIDTH, colour};
 
-/// One column.
+/// One column of the strip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StripColumn {
-    /// Where it begins on the horizontal axis.
+    /// Left end of the column on the horizontal axis.
     pub from: f64,
-    /// Where it ends.
+    /// Right end of the column.
     pub to: f64,
     /// The least value in it.
     pub low: f64,
-    /// The most.
+    /// Largest value in the column.
     pub high: f64,
     /// Its colour, counted through the palette.
     pub colour: usize,
@@ -23,20 +23,20 @@ pub struct StripColumn {
 /// A chart of one strip.
 #[derive(Clone, Debug)]
 pub struct StripChart {
-    /// What is shown.
+    /// Title above the plot.
     pub title: String,
     /// Label of the horizontal axis, with unit.
     pub x_label: String,
     /// Label of the vertical axis, with unit.
     pub y_label: String,
-    /// What colours stand for.
+    /// Meaning of the colours.
     pub names: Vec<(String, usize)>,
     /// The columns, left to right.
     pub columns: Vec<StripColumn>,
 }
 
 impl StripChart {
-    /// Renders the chart.
+    /// Returns the chart as SVG text.
     #[must_use]
     pub fn render(&self) -> String {
         let mut svg = Svg::new();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::theme::{FONT, INK};
 use crate::report::text::escape;
 
-/// Where a text stands relative to its point.
+/// Alignment of a text relative to its point.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,

@@ -10,18 +10,18 @@ pub(super) const LEFT: f64 = 74.0;
 pub(super) const RIGHT: f64 = 22.0;
 /// Size of ordinary text.
 pub(super) const TEXT: f64 = 12.5;
-/// Size of titles.
+/// Font size of titles.
 pub(super) const TITLE: f64 = 15.0;
 /// Fonts in order of preference; the last is always there.
 pub(super) const FONT: &str =
     "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
-/// Colour of text.
+/// Colour of all text.
 pub(super) const INK: &str = "#1f2933";
 /// Colour of secondary text.
 pub(super) const SOFT_INK: &str = "#52606d";
 /// Colour of grid lines.
 pub(super) const GRID: &str = "#e4e7eb";
-/// Colour of axes.
+/// Colour of the axes.
 pub(super) const AXIS: &str = "#9aa5b1";
 
 /// Okabe and Ito's palette, distinguishable with every common colour blindness.

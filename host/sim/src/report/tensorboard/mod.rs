@@ -5,15 +5,15 @@
 //! ([`write_tensorboard`]). A run that goes on after a crash begins the file anew from the log, which
 //! was cut back to the checkpoint: no round is there twice, none is missing.
 
-mod figures;
-mod message;
-mod record;
+mod encode;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
 use gleaner_files::write_atomically;
+
+use encode::{append_record, event, version};
 
 use crate::round::{RoundLog, RoundRow};
 use crate::run::{Observer, RunDirectory, RunError, each_round};
@@ -36,7 +36,7 @@ fn begin(directory: &RunDirectory) -> Result<Clock, RunError> {
     let folder = path.parent().unwrap_or(directory.path());
     let mut clock = Clock::default();
     let mut bytes = Vec::new();
-    record::append(&message::version(), &mut bytes);
+    append_record(&version(), &mut bytes);
     for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
         clock.append(&row?, &mut bytes);
     }
@@ -55,8 +55,8 @@ impl Clock {
     /// Adds the event of a round to the bytes of a file.
     fn append(&mut self, row: &RoundRow, bytes: &mut Vec<u8>) {
         self.modelled_s += row.round_s;
-        let event = message::event(self.modelled_s, row.round, &figures::of(row));
-        record::append(&event, bytes);
+        let event = event(self.modelled_s, row.round, &figures(row));
+        append_record(&event, bytes);
     }
 }
 
@@ -66,7 +66,7 @@ pub struct Live<'a> {
     directory: &'a RunDirectory,
     wanted: bool,
     file: Option<Growing>,
-    /// What stopped the file from growing; the run goes on without.
+    /// The write error after which the file is no longer written; the run continues.
     failed: Option<RunError>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Live<'a> {
     /// Ends the file.
     ///
     /// # Errors
-    /// What could not be written since the run began.
+    /// The first write error of the run.
     pub fn finish(self) -> Result<(), RunError> {
         self.failed.map_or(Ok(()), Err)
     }
@@ -147,6 +147,35 @@ impl Observer for Live<'_> {
     fn notice(&mut self, text: &str) {
         self.next.notice(text);
     }
+}
+
+/// Returns the figures of a round; TensorBoard groups them by the word before the slash.
+fn figures(row: &RoundRow) -> Vec<(&'static str, f64)> {
+    let always = |figure: f64| Some(figure);
+    let count = |clients: usize| Some(clients as f64);
+    let figures = [
+        ("test/accuracy", row.accuracy),
+        ("test/loss", row.test_loss),
+        ("validation/accuracy", row.validation_accuracy),
+        ("validation/loss", row.validation_loss),
+        ("training/loss", row.train_loss),
+        ("plan/bound", row.bound),
+        ("plan/objective", row.objective),
+        ("plan/rho", row.rho),
+        ("plan/beta", row.beta),
+        ("round/participants", count(row.participants.len())),
+        ("round/epochs", always(row.epochs.into())),
+        ("round/absent", count(row.absent.len())),
+        ("round/seconds", always(row.round_s)),
+        ("energy/compute_j", always(row.compute_j)),
+        ("energy/radio_j", always(row.radio_j)),
+        ("energy/harvest_j", always(row.harvest_j)),
+        ("energy/spent_j", always(row.spent_j)),
+        ("energy/overdrawn_clients", count(row.overdrawn.len())),
+    ];
+    let figures = figures.into_iter().filter_map(|(tag, it)| Some((tag, it?)));
+    // The log has no numbers that are not finite either.
+    figures.filter(|(_, figure)| figure.is_finite()).collect()
 }
 
 #[cfg(test)]

@@ -48,11 +48,11 @@ fn the_bytes_are_those_of_tensorboards_own_writer() {
         00000000001a23ac5c09000000000000f83f10ac022a2d0a140a0d746573742f6163637572616379150000403f\
         0a150a0e656e657267792f7370656e745f6a1500000000d107478c";
     let mut ours = Vec::new();
-    record::append(&message::version(), &mut ours);
-    let first = message::event(0.25, 1, &[("test/accuracy", 0.5)]);
-    record::append(&first, &mut ours);
+    append_record(&version(), &mut ours);
+    let first = event(0.25, 1, &[("test/accuracy", 0.5)]);
+    append_record(&first, &mut ours);
     let figures = [("test/accuracy", 0.75), ("energy/spent_j", 0.0)];
-    record::append(&message::event(1.5, 300, &figures), &mut ours);
+    append_record(&event(1.5, 300, &figures), &mut ours);
     let ours: String = ours.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(ours, theirs);
 }
@@ -63,15 +63,15 @@ fn every_round_is_an_event_at_its_modelled_time() {
     write_tensorboard(&directory).unwrap();
     let bytes = events(&directory);
     let mut rest = &bytes[..];
-    assert_eq!(record::split(&mut rest), Some(&message::version()[..]));
+    assert_eq!(encode::split_record(&mut rest), Some(&version()[..]));
     for round in 1..=4 {
-        let figures = figures::of(&row(round).round);
+        let figures = figures(&row(round).round);
         assert!(figures.contains(&("test/accuracy", f64::from(round) / 10.0)));
         assert!(figures.contains(&("round/participants", 2.0)));
         let names: Vec<_> = figures.iter().map(|(name, _)| *name).collect();
         assert!(!names.contains(&"training/loss"), "null is no figure");
-        let event = message::event(0.75 * f64::from(round), round, &figures);
-        assert_eq!(record::split(&mut rest), Some(&event[..]));
+        let expected = event(0.75 * f64::from(round), round, &figures);
+        assert_eq!(encode::split_record(&mut rest), Some(&expected[..]));
     }
     assert!(rest.is_empty());
 }
@@ -107,7 +107,7 @@ fn a_run_without_events_stays_without_and_figures_that_are_no_numbers_are_left_o
     let mut wild = row(1).round;
     wild.train_loss = Some(f64::NAN);
     wild.bound = Some(f64::INFINITY);
-    assert_eq!(figures::of(&wild), figures::of(&row(1).round));
+    assert_eq!(figures(&wild), figures(&row(1).round));
 }
 
 #[test]

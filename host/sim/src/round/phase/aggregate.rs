@@ -1,11 +1,10 @@
-//! Phase 4: aggregation and the server's step lead to the next global model, and the base station
-//! learns on the way.
+//! Phase 4: aggregation, the server's step to the next model, and the estimates.
 
 use super::{Collected, Delivery, Planned};
+use crate::round::anomaly::Heard;
 use crate::round::fleet::Question;
 use crate::round::knowledge::Seen;
-use crate::round::plausible::Heard;
-use crate::round::record::{ClientState, Doubt};
+use crate::round::record::{Anomaly, ClientState};
 use crate::round::{Engine, EngineError, State};
 use crate::scenario::{AggregationRule, Estimates};
 use gleaner_learn::aggregate::{Contribution, Rule};
@@ -14,8 +13,8 @@ use gleaner_learn::aggregate::{Contribution, Rule};
 pub(in crate::round) struct Aggregated {
     pub(in crate::round) planned: Planned,
     pub(in crate::round) deliveries: Vec<Delivery>,
-    /// What was implausible in the updates.
-    pub(in crate::round) doubts: Vec<Doubt>,
+    /// Anomalous updates of the round.
+    pub(in crate::round) anomalies: Vec<Anomaly>,
     /// The divergences the plan was made with.
     pub(in crate::round) planned_delta: Vec<f64>,
 }
@@ -35,7 +34,7 @@ impl Engine<'_> {
         Collected {
             planned,
             mut deliveries,
-            mut doubts,
+            mut anomalies,
         }: Collected,
     ) -> Result<Aggregated, EngineError> {
         let mut heard: Vec<Heard<'_>> = deliveries
@@ -51,7 +50,22 @@ impl Engine<'_> {
         let findings = self.examine(&self.state.model, &mut heard);
         let seen: Vec<Seen<'_>> = heard.iter().map(Heard::seen).collect();
         let credible = findings.credible(&seen);
-        doubts.extend(findings.doubts);
+        anomalies.extend(findings.anomalies);
+        let planned_delta = self.state.knowledge.delta().to_vec();
+        if planned.is_introduction() {
+            let eta = self.scenario.learning.learning_rate;
+            let State {
+                model, knowledge, ..
+            } = &mut self.state;
+            knowledge.note_reports(eta, model, &credible);
+            knowledge.observe_uplink(eta, model, &credible);
+            return Ok(Aggregated {
+                planned,
+                deliveries,
+                anomalies,
+                planned_delta,
+            });
+        }
         let contributions: Vec<(usize, Contribution<'_>)> = seen
             .iter()
             .map(|seen| {
@@ -68,13 +82,12 @@ impl Engine<'_> {
         let State { model, server, .. } = &mut self.state;
         let next = self.server.advance(server, rule, model, &contributions);
         let start = std::mem::replace(&mut self.state.model, next);
-        let planned_delta = self.state.knowledge.delta().to_vec();
         self.learn(&start, &credible)?;
         self.leave_unused(&mut deliveries);
         Ok(Aggregated {
             planned,
             deliveries,
-            doubts,
+            anomalies,
             planned_delta,
         })
     }

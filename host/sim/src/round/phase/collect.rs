@@ -1,12 +1,12 @@
-//! Phases 2 and 3: the broadcast, and what comes back in time.
+//! Phases 2 and 3: broadcasting the orders and collecting the updates.
 
 use gleaner_shared::energy::Shortfall;
 
 use super::Planned;
 use crate::policy::Order;
-use crate::round::books::OnAir;
+use crate::round::energy::OnAir;
 use crate::round::fleet::{Broadcast, Reply, Update};
-use crate::round::record::{ClientState, Doubt};
+use crate::round::record::{Anomaly, ClientState};
 use crate::round::{Engine, EngineError};
 use crate::scenario::Estimates;
 use gleaner_cre::optim::Instance;
@@ -41,7 +41,7 @@ impl Timing {
 }
 
 /// Returns the modelled time of each order's upload.
-pub(in crate::round) fn upload_times(instance: &Instance, orders: &[Order]) -> Vec<f64> {
+fn upload_times(instance: &Instance, orders: &[Order]) -> Vec<f64> {
     let times = orders.iter().map(|order| upload_s(instance, order));
     times.collect()
 }
@@ -50,31 +50,31 @@ fn upload_s(instance: &Instance, order: &Order) -> f64 {
     instance.upload_s(order.client.index(), order.channel, order.power_w)
 }
 
-/// What became of one order.
+/// The outcome of one order.
 pub(in crate::round) struct Delivery {
     pub(in crate::round) order: Order,
     pub(in crate::round) timing: Timing,
     pub(in crate::round) result: Result<Update, (ClientState, String)>,
 }
 
-/// A round whose updates are in.
+/// A round whose updates have arrived.
 pub(in crate::round) struct Collected {
     pub(in crate::round) planned: Planned,
     pub(in crate::round) deliveries: Vec<Delivery>,
-    /// What was refused.
-    pub(in crate::round) doubts: Vec<Doubt>,
+    /// Updates refused as unusable.
+    pub(in crate::round) anomalies: Vec<Anomaly>,
 }
 
 impl Engine<'_> {
     /// Books the income of a round in every store.
     pub(in crate::round) fn open_stores(&mut self, round: u32) {
-        let period = self.books.period();
+        let period = self.costs.period();
         for (client, store) in self.stores.iter_mut().enumerate() {
             store.begin(self.incomes.of(client, round), period);
         }
     }
 
-    /// Promises every order its energy; returns what is missing to pay for it.
+    /// Reserves the energy of every order; returns the shortfall of those that cannot be paid.
     pub(in crate::round) fn reserve(
         &mut self,
         orders: &[Order],
@@ -87,7 +87,7 @@ impl Engine<'_> {
                 upload_s,
             };
             let store = self.stores.get_mut(order.client.index())?;
-            let cost = self.books.reservation(order, on_air);
+            let cost = self.costs.reservation(order, on_air);
             store.reserve(cost).err()
         };
         orders.iter().zip(upload_s).map(reserve).collect()
@@ -115,10 +115,13 @@ impl Engine<'_> {
             };
             self.fleet.train(&broadcast)?
         };
-        let (mut deliveries, mut doubts) = (Vec::with_capacity(orders.len()), Vec::new());
+        let (mut deliveries, mut anomalies) = (Vec::with_capacity(orders.len()), Vec::new());
         for (&order, reply) in orders.iter().zip(replies) {
             let timing = Timing::of(&planned.instance, &order);
-            let deadline_s = planned.instance.deadline_of(order.client.index());
+            let deadline_s = match planned.is_introduction() {
+                true => f64::INFINITY,
+                false => planned.instance.deadline_of(order.client.index()),
+            };
             let result = match reply {
                 Reply::Lost(reason) => Err((ClientState::Lost, reason)),
                 Reply::Declined(reason) => Err((ClientState::Declined, reason)),
@@ -127,7 +130,7 @@ impl Engine<'_> {
                     Err((ClientState::Late, reason))
                 }
                 Reply::Trained(update) => {
-                    let sorted = self.sort(planned.round, order.client, update, &mut doubts)?;
+                    let sorted = self.sort(planned.round, order.client, update, &mut anomalies)?;
                     sorted.map_err(|reason| (ClientState::Lost, reason))
                 }
             };
@@ -140,7 +143,7 @@ impl Engine<'_> {
         Ok(Collected {
             planned,
             deliveries,
-            doubts,
+            anomalies,
         })
     }
 }

@@ -6,5 +6,5 @@ mod plan;
 mod report;
 
 pub(super) use aggregate::Aggregated;
-pub(super) use collect::{Collected, Delivery, Timing, upload_times};
+pub(super) use collect::{Collected, Delivery, Timing};
 pub(super) use plan::Planned;

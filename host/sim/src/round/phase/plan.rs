@@ -1,19 +1,26 @@
-//! Phase 1: the state of the channels, the round's problem, and the scheduler's decision.
+//! Phase 1: channel gains, the round's optimisation problem and the scheduler's decision.
 
 use crate::ClientId;
-use crate::policy::{Attendance, Decision, GradientNorms, Purse, View, turn_rounds};
+use crate::policy::{Attendance, Decision, EnergyBudget, GradientNorms, View, turn_rounds};
 use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings, unplanned};
 use gleaner_cre::channel::RoundState;
 use gleaner_cre::optim::Instance;
 
-/// A round that is decided and not yet announced.
+/// A round that is planned and not yet announced.
 pub(in crate::round) struct Planned {
     pub(in crate::round) round: u32,
     pub(in crate::round) instance: Instance,
     pub(in crate::round) decision: Decision,
-    /// What an average round leaves each client for orders.
+    /// Mean energy per round that each client can spend on orders.
     pub(in crate::round) budgets_j: Vec<f64>,
+}
+
+impl Planned {
+    /// Says whether this is round 0, in which every client reports before the model changes.
+    pub(in crate::round) const fn is_introduction(&self) -> bool {
+        self.round == 0
+    }
 }
 
 impl Engine<'_> {
@@ -31,19 +38,19 @@ impl Engine<'_> {
             let gradients = self.fleet.gradients(&questions)?;
             self.state.knowledge.refresh_norms(&gradients);
         }
-        let purses: Vec<Purse> = (0..self.samples.len())
-            .map(|client| self.purse(client, round, &instance))
+        let budgets: Vec<EnergyBudget> = (0..self.samples.len())
+            .map(|client| self.budget(client, round, &instance))
             .collect();
-        let turn = turn_rounds(purses.len(), instance.channels);
+        let turn = turn_rounds(budgets.len(), instance.channels);
         if (round - 1).is_multiple_of(turn) {
-            Attendance::begin_turn(&mut self.state.attendance, &purses);
+            Attendance::begin_turn(&mut self.state.attendance, &budgets);
         }
         let view = View {
             seed: self.scenario.run.seed,
             round,
             instance: &instance,
             gradient_norms: self.state.knowledge.norms(),
-            purses: &purses,
+            budgets: &budgets,
             attendance: &self.state.attendance,
             losses: self.state.knowledge.losses(),
         };
@@ -54,24 +61,24 @@ impl Engine<'_> {
             round,
             instance,
             decision,
-            budgets_j: purses.iter().map(|purse| purse.surplus_j).collect(),
+            budgets_j: budgets.iter().map(|budget| budget.surplus_j).collect(),
         })
     }
 
-    /// Returns what a client can pay this round, as far as anybody can know before it.
-    fn purse(&self, client: usize, round: u32, instance: &Instance) -> Purse {
+    /// Returns the energy budget of a client for this round, from expected income.
+    fn budget(&self, client: usize, round: u32, instance: &Instance) -> EnergyBudget {
         let income = self.incomes.expected(client, round);
         let store = self.stores.get(client);
         let spendable_j = match store {
-            Some(store) => store.after(income, self.books.period()).as_joules(),
+            Some(store) => store.after(income, self.costs.period()).as_joules(),
             None => self.state.accounts[client].balance_j() + income.as_joules(),
         };
-        let purse = self
-            .books
-            .purse(client, instance.downlink_s, spendable_j, store.is_some());
-        Purse {
+        let budget = self
+            .costs
+            .budget(client, instance.downlink_s, spendable_j, store.is_some());
+        EnergyBudget {
             surplus_j: self.mean_arrival_j(client) - instance.costs[client].standing_j,
-            ..purse
+            ..budget
         }
     }
 
@@ -93,7 +100,7 @@ impl Engine<'_> {
         let everybody = 0..self.samples.len();
         let epochs = everybody.clone().map(|client| {
             let epoch = settings::epoch_cost(&self.devices[client], self.samples[client]);
-            self.books.above_waiting(client, epoch)
+            self.costs.above_waiting(client, epoch)
         });
         let (epoch_s, epoch_j) = epochs.unzip();
         let mut system = settings::system(scenario);
@@ -109,7 +116,7 @@ impl Engine<'_> {
         let devices = self.devices.iter();
         instance.reserve_s = devices.map(|it| it.deadline_slack_s).collect();
         let downlink_s = instance.downlink_s;
-        let costs = everybody.clone().map(|it| self.books.costs(it, downlink_s));
+        let costs = everybody.clone().map(|it| self.costs.costs(it, downlink_s));
         instance.costs = costs.collect();
         let incomes = everybody.map(|client| self.incomes.expected_j(client, round));
         instance.income_j = incomes.collect();

@@ -17,13 +17,13 @@ impl Engine<'_> {
         let Aggregated {
             planned,
             deliveries,
-            doubts,
+            anomalies,
             planned_delta,
         } = aggregated;
         self.state.round = planned.round;
         let mut log = self.blank_log(planned.round, planned.instance.downlink_s);
-        log.round.implausible = doubts;
-        log.round.implausible.sort_by_key(|doubt| doubt.client);
+        log.round.anomalies = anomalies;
+        log.round.anomalies.sort_by_key(|anomaly| anomaly.client);
         let mut deliveries = deliveries.into_iter().peekable();
         for client in (0..self.samples.len()).map(ClientId::at) {
             let Some(delivery) = deliveries.next_if(|delivery| delivery.order.client == client)
@@ -51,17 +51,23 @@ impl Engine<'_> {
                         ClientState::Unused => log.round.round_s.max(timing.finish_s),
                         // It says so at once.
                         ClientState::Declined => log.round.round_s,
+                        _ if planned.is_introduction() => log.round.round_s.max(timing.finish_s),
                         // The base station waits for a client that never delivers.
                         _ => planned.instance.deadline_s,
                     };
                     state
                 }
             };
-            let answered = matches!(state, ClientState::Trained | ClientState::Unused);
-            self.state.attendance[client.index()].note(planned.round, answered);
+            if !planned.is_introduction() {
+                let answered = matches!(state, ClientState::Trained | ClientState::Unused);
+                self.state.attendance[client.index()].note(planned.round, answered);
+            }
             self.book_order(order, timing, state, &mut log);
         }
-        self.remember(&planned, &log);
+        if !planned.is_introduction() {
+            self.remember(&planned, &log);
+            self.evaluate(&mut log.round);
+        }
         if let Some(promise) = planned.decision.promise {
             log.round.objective = Some(promise.objective);
             log.round.bound = Some(promise.bound);
@@ -71,35 +77,34 @@ impl Engine<'_> {
                 row.delta = Some(delta);
             }
         }
-        self.evaluate(&mut log.round);
         self.finish_row(&mut log);
-        log.problem = Some(planned.instance);
+        log.problem = (!planned.is_introduction()).then_some(planned.instance);
         self.fleet.settle(&log, &self.state.model)?;
         Ok(log)
     }
 
-    /// Writes down what schedulers count of every client.
+    /// Updates the attendance of every client.
     fn remember(&mut self, planned: &Planned, log: &RoundLog) {
         Attendance::write_down(
             &mut self.state.attendance,
             planned.round,
             &planned.decision.notes,
         );
-        let resting = self.books.resting(log.round.downlink_s);
+        let resting = self.costs.resting(log.round.downlink_s);
         let new_model = !log.round.participants.is_empty();
         for (client, row) in log.energy.iter().enumerate() {
             let attendance = &mut self.state.attendance[client];
             if new_model {
                 attendance.hear(log.round.participants.contains(&ClientId::at(client)));
             }
-            let rest = self.books.due(client, &resting).total();
+            let rest = self.costs.due(client, &resting).total();
             let spent = row.record().spent.total();
             let order = PicoJoules(spent.0.saturating_sub(rest.0));
             attendance.spend(order.as_joules(), planned.budgets_j[client]);
         }
     }
 
-    /// Scores the new model, in the rounds in which that is due, and says so if it was the last.
+    /// Scores the new model where an evaluation is due, and notes the end of the run.
     fn evaluate(&mut self, row: &mut RoundRow) {
         let run = &self.scenario.run;
         let round = row.round as usize;

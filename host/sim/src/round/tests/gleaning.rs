@@ -1,4 +1,4 @@
-//! glean in the engine: nobody overdraws, and clients that fail, lie or come back do no harm.
+//! glean in the engine: no client overdraws, also with failing and hostile clients.
 
 use super::*;
 

@@ -54,8 +54,8 @@ pub(super) fn run_with(
 }
 
 fn doubted(logs: &[RoundLog]) -> Vec<usize> {
-    let doubts = logs.iter().flat_map(|log| &log.round.implausible);
-    let mut clients: Vec<usize> = doubts.map(|doubt| doubt.client.index()).collect();
+    let anomalies = logs.iter().flat_map(|log| &log.round.anomalies);
+    let mut clients: Vec<usize> = anomalies.map(|anomaly| anomaly.client.index()).collect();
     clients.sort_unstable();
     clients.dedup();
     clients
@@ -104,7 +104,7 @@ fn a_client_that_sends_no_numbers_to_the_introduction_is_lost_there() {
     let scenario = scenario(Scheduler::Cre, Estimates::Uplink);
     let (logs, _) = run_with_liar(&scenario, |update| update.model[0] = f32::NAN);
     assert_eq!(logs[0].clients[4].state, ClientState::Lost);
-    assert_eq!(logs[0].round.implausible[0].client, ClientId(4));
+    assert_eq!(logs[0].round.anomalies[0].client, ClientId(4));
     assert_eq!(logs.len(), 26);
 }
 
@@ -120,9 +120,9 @@ fn poison_is_named_even_where_the_mean_takes_it() {
         let first = logs
             .iter()
             .find(|log| log.round.participants.contains(&ClientId(4)));
-        let named = &first.unwrap().round.implausible;
+        let named = &first.unwrap().round.anomalies;
         assert!(
-            named.iter().any(|doubt| doubt.client == ClientId(4)),
+            named.iter().any(|anomaly| anomaly.client == ClientId(4)),
             "{named:?}"
         );
     }

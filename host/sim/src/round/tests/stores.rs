@@ -65,7 +65,7 @@ fn nobody_spends_what_is_not_there_under_any_scheduler() {
             let (logs, state) = run(&scenario, NOBODY);
             assert_eq!(violations(&scenario, &logs), 0, "{scheduler}");
             assert!(state.model()[0] > 0.0, "{scheduler} still learns");
-            let consistent = |shelf: &Shelf| shelf.ledger.is_consistent();
+            let consistent = |state: &StoreState| state.ledger.is_consistent();
             assert!(state.stores().iter().all(consistent));
         }
     }
@@ -90,7 +90,7 @@ fn an_order_that_cannot_be_paid_is_declined_and_costs_what_resting_does() {
             assert!(absent.unwrap().reason.contains("missing"), "{absent:?}");
         }
     }
-    let counted: u32 = state.stores().iter().map(|shelf| shelf.declined).sum();
+    let counted: u32 = state.stores().iter().map(|state| state.declined).sum();
     assert_eq!(counted, declined);
     assert!(declined > 20, "{declined}");
 }
@@ -108,7 +108,7 @@ fn glean_orders_nothing_that_is_declined_when_it_knows_the_income() {
         let trained: usize = logs.iter().map(|log| log.round.participants.len()).sum();
         assert!(trained > 20, "{forecast}: {trained}");
         let stores = state.stores().iter();
-        stores.map(|shelf| shelf.declined).sum::<u32>()
+        stores.map(|state| state.declined).sum::<u32>()
     };
     assert_eq!(declined("oracle"), 0);
     assert!(declined("last") > 0);
@@ -123,7 +123,7 @@ fn a_store_that_cannot_pay_for_sleep_browns_out() {
     ];
     let scenario = poor(Scheduler::Glean, Estimates::Oracle, &more);
     let (logs, state) = run(&scenario, NOBODY);
-    assert!(state.stores().iter().all(|shelf| shelf.brownouts > 0));
+    assert!(state.stores().iter().all(|state| state.brownouts > 0));
     let unpaid = |log: &RoundLog| log.energy.iter().any(|row| row.unpaid_pj > 0);
     assert!(logs.iter().any(unpaid));
     assert_eq!(violations(&scenario, &logs), 0);
@@ -161,8 +161,8 @@ fn stores_go_on_after_a_checkpoint_and_forged_ones_are_refused() {
     assert_eq!(engine.state(), &whole);
 
     let mut forged = saved;
-    let ledger = forged.shelves[3].ledger;
-    forged.shelves[3].ledger = Snapshot {
+    let ledger = forged.store_states[3].ledger;
+    forged.store_states[3].ledger = Snapshot {
         stored: PicoJoules(ledger.stored.0 + 1),
         ..ledger
     };

@@ -16,11 +16,11 @@ pub(super) use write::Logs;
 /// How many bytes of each log belong to finished rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
-    /// Of `rounds.jsonl`.
+    /// Length of `rounds.jsonl`.
     pub rounds: u64,
-    /// Of `clients.csv`.
+    /// Length of `clients.csv`.
     pub clients: u64,
-    /// Of `energy.csv`.
+    /// Length of `energy.csv`, 0 without one.
     pub energy: u64,
 }
 
@@ -36,11 +36,11 @@ impl Lengths {
     }
 }
 
-/// Why a log cannot be read or written.
+/// Error reading or writing a log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The system refused.
+    /// The file system reported an error.
     #[error(transparent)]
     File(#[from] FileError),
     /// Another process writes it.
@@ -68,7 +68,7 @@ pub enum LogError {
     TooShort {
         /// The log file it is about.
         path: PathBuf,
-        /// Its length.
+        /// Length of the file.
         found: u64,
         /// The length the checkpoint knows.
         expected: u64,

@@ -16,6 +16,14 @@ use crate::round::{ClientRow, EnergyRow, RoundRow};
 /// Bytes a round's line may have: that of a million participants has half as many.
 const LONGEST: usize = 1 << 24;
 
+/// Names of columns in runs of earlier versions, each with the present one.
+const OLD_COLUMNS: [(&str, &str); 1] = [("harvested_pj", "harvest_pj")];
+
+fn present_name(column: &str) -> &str {
+    let old = OLD_COLUMNS.iter().find(|(old, _)| *old == column);
+    old.map_or(column, |(_, new)| new)
+}
+
 /// A row of one of the tables.
 trait Row: Default + Serialize + DeserializeOwned {
     /// The file it stands in.
@@ -31,6 +39,26 @@ impl Row for EnergyRow {
 }
 
 /// Reads `rounds.jsonl` into memory.
+///
+/// ```
+/// use gleaner_sim::run::{Run, RunDirectory, Silent, each_client, read_rounds};
+/// use gleaner_sim::{fleet, scenario};
+///
+/// let fewer = ["run.rounds=2", "partition.mean_samples=20", "data.test_samples=50"];
+/// let fewer = fewer.map(|set| set.parse().expect("key=value"));
+/// let scenario = scenario::resolve("paper-mlp", &fewer)?;
+/// let mut clients = fleet::build(&scenario, &fleet::load_data(&scenario)?, 1)?;
+/// let folder = tempfile::tempdir()?;
+/// let directory = RunDirectory::new(folder.path());
+/// Run::create(&scenario, &directory, 1, &mut Silent)?.drive(&mut clients)?;
+///
+/// let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
+/// let radio_j: f64 = rounds.iter().map(|row| row.radio_j).sum();
+/// let rows = directory.file(RunDirectory::CLIENTS);
+/// let of_clients: f64 = each_client(&rows)?.flatten().map(|row| row.radio_j).sum();
+/// assert!((radio_j - of_clients).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Names file and line.
@@ -102,7 +130,8 @@ fn table_rows<R: Read, T: Row>(
 ) -> Result<impl Iterator<Item = Result<T, LogError>> + use<R, T>, LogError> {
     let path = path.to_owned();
     let mut reader = csv::ReaderBuilder::new().quoting(false).from_reader(source);
-    let columns = reader.headers().map_err(broken(&path))?.clone();
+    let columns = reader.headers().map_err(broken(&path))?.iter();
+    let columns: StringRecord = columns.map(present_name).collect();
     let first = format!("{}\n", columns.iter().collect::<Vec<_>>().join(","));
     if !columns.is_empty() && first.as_bytes() != header::<T>().map_err(gleaner_files::at(&path))? {
         return Err(LogError::Line {
@@ -190,6 +219,20 @@ mod tests {
         let text = [&header::<ClientRow>().unwrap(), line.as_bytes()].concat();
         let mut rows = table_rows(&text[..], Path::new("clients.csv")).unwrap();
         rows.next().unwrap().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn columns_of_earlier_versions_are_read_under_their_old_names() {
+        let row = EnergyRow {
+            harvest_pj: 7,
+            ..EnergyRow::default()
+        };
+        let header = String::from_utf8(header::<EnergyRow>().unwrap()).unwrap();
+        assert!(header.contains(",harvest_pj,"));
+        let old = header.replace("harvest_pj", "harvested_pj").into_bytes();
+        let text = [old, lines(&[row], false).unwrap()].concat();
+        let mut rows = table_rows::<_, EnergyRow>(&text[..], Path::new("energy.csv")).unwrap();
+        assert_eq!(rows.next().unwrap().unwrap(), row);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Logs {
         })
     }
 
-    /// Appends one round.
+    /// Appends the rows of one round.
     pub(in crate::run) fn append(&mut self, log: &RoundLog) -> Result<(), LogError> {
         self.rounds.append(round_line(&log.round))?;
         self.clients.append(lines(&log.clients, false))?;

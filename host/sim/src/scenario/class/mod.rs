@@ -10,21 +10,21 @@ use super::section::section;
 use super::value::Value;
 
 section!(
-    /// Devices of one kind.
+    /// One class of devices.
     DeviceClass as "device.class" {
-        /// What tables call the class.
+        /// Name of the class in tables.
         name: Option<String> = None, "";
-        /// Share of all clients that belong to it; who they are is drawn from the seed.
+        /// Share of all clients that belong to the class; they are drawn from the seed.
         share: Option<f64> = None, "", Positive, AtMost(1);
-        /// The clients that belong to it, by number, instead of a share.
+        /// Clients that belong to the class, by number, instead of a share.
         clients: Option<Vec<usize>> = None, "";
         /// Processor cycles b per sample and epoch.
         cycles_per_sample: Option<f64> = None, "cycles", Positive;
         /// Processor cycles of an epoch beside those of its samples.
         cycles_per_epoch: Option<f64> = None, "cycles", NotNegative;
-        /// Processor clock f.
+        /// Clock frequency f of the processor.
         frequency_hz: Option<f64> = None, "Hz", Positive;
-        /// Energy coefficient alpha.
+        /// Energy coefficient alpha of the processor.
         energy_coefficient: Option<f64> = None, "J s^2", Positive;
         /// Energy of starting an epoch.
         epoch_j: Option<f64> = None, "J", NotNegative;
@@ -34,21 +34,21 @@ section!(
         evaluate_cycles_per_sample: Option<f64> = None, "cycles", NotNegative;
         /// Processor cycles of coding the update.
         encode_cycles: Option<f64> = None, "cycles", NotNegative;
-        /// Power drawn while the broadcast is heard.
+        /// Power drawn while receiving the broadcast.
         receive_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
-        /// Power drawn while sending beside what is radiated.
+        /// Power drawn while transmitting beside the radiated power.
         circuit_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
         /// Radiated power over the power the amplifier draws for it.
         amplifier_efficiency: Option<f64> = None, "", Within(0.001, 1.0);
         /// Energy of starting an upload.
         upload_j: Option<f64> = None, "J", NotNegative;
-        /// Power drawn by a participant that waits.
+        /// Power drawn while idle: a participant that waits for the deadline.
         idle_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
-        /// Power drawn asleep.
+        /// Power drawn while asleep.
         sleep_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
         /// Energy E_add harvested in every round.
         harvest_j: Option<f64> = None, "J", NotNegative;
-        /// How long before the deadline T_max they must be done.
+        /// Time before the deadline T_max by which these clients must be done.
         deadline_slack_s: Option<f64> = None, "s", NotNegative;
     }
 );

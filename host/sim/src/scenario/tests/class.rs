@@ -1,4 +1,4 @@
-//! Classes from file, option and canonical text; who belongs to them; and what is refused.
+//! Device classes: reading, canonical text, membership and refused input.
 
 use crate::scenario::{Override, Scenario, keys, resolve, resolve_text};
 
@@ -111,10 +111,7 @@ fn classes_survive_their_canonical_text_and_leave_others_alone() {
     );
     assert_eq!(resolve_text(&text, "x", &[]).unwrap(), scenario);
     let commented = scenario.to_commented_toml();
-    assert!(
-        commented.contains("# [Hz] Processor clock f."),
-        "{commented}"
-    );
+    assert!(commented.contains("# [Hz] "), "{commented}");
     assert_eq!(resolve_text(&commented, "x", &[]).unwrap(), scenario);
 }
 
@@ -140,7 +137,7 @@ fn a_key_of_a_class_is_explained_by_its_path_or_a_name_of_its_own() {
     assert_eq!(path("share").as_deref(), Some("device.class.share"));
     assert_eq!(path("harvest_j").as_deref(), Some("device.harvest_j"));
     let of_class = keys::look_up("device.class.harvest_j").unwrap();
-    assert_eq!(of_class.usual(), "that of [device]");
+    assert_eq!(of_class.default_text(), "that of [device]");
     assert!(
         keys::find("device.class.harvest_j").is_none(),
         "it cannot be set alone"
@@ -247,7 +244,7 @@ fn classes_that_cannot_be_are_refused_with_value_and_fix() {
         ),
         (
             "{share=0.04}",
-            "device.class[0].share = 0.04: is nobody of clients.count = 10; raise one of the two, \
+            "device.class[0].share = 0.04: is no client of clients.count = 10; raise one of the two, \
              or write clients = [0]",
         ),
         (

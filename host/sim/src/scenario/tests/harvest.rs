@@ -36,12 +36,12 @@ fn what_cannot_be_is_refused_with_its_key_and_the_fix() {
             "keep one of the two",
         ),
         (
-            &["harvest.capacitor_f=1", "harvest.most_v=1.5"],
-            "above harvest.least_v = 1.8",
+            &["harvest.capacitor_f=1", "harvest.max_v=1.5"],
+            "above harvest.min_v = 1.8",
         ),
         (&["harvest.capacitor_f=1e-9"], "holds nothing"),
         (
-            &["harvest.capacitor_f=4000", "harvest.most_v=60"],
+            &["harvest.capacitor_f=4000", "harvest.max_v=60"],
             "up to 1e6 J",
         ),
         (&["harvest.leakage_w=1e-6"], "those of a store"),

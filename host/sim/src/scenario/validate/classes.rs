@@ -34,7 +34,7 @@ fn check_ranges(at: usize, class: &DeviceClass) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// A class says who belongs to it, once.
+/// Checks that a class names its clients once, by list or by share.
 fn check_members(s: &Scenario, at: usize, class: &DeviceClass) -> Result<(), ScenarioError> {
     let here = place(at);
     let known = class.share.is_some() || class.clients.is_some();
@@ -125,7 +125,7 @@ fn check_shares(s: &Scenario) -> Result<(), ScenarioError> {
         let path = format!("{}.share", place(at));
         require(counts[at] > 0, &path, share, || {
             format!(
-                "is nobody of clients.count = {clients}; raise one of the two, or write clients = [0]"
+                "is no client of clients.count = {clients}; raise one of the two, or write clients = [0]"
             )
         })?;
         require(at != last || asked <= free, path, share, || {

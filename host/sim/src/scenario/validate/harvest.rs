@@ -50,8 +50,8 @@ fn check_store(harvest: &Harvest) -> Result<(), ScenarioError> {
         storage_j,
         stored_j,
         capacitor_f,
-        least_v,
-        most_v,
+        min_v,
+        max_v,
         leakage_w,
         charge_efficiency,
         ..
@@ -67,12 +67,9 @@ fn check_store(harvest: &Harvest) -> Result<(), ScenarioError> {
             )
         },
     )?;
-    require(
-        !capacitor || most_v > least_v,
-        "harvest.most_v",
-        most_v,
-        || format!("must be above harvest.least_v = {least_v}, or the capacitor gives nothing"),
-    )?;
+    require(!capacitor || max_v > min_v, "harvest.max_v", max_v, || {
+        format!("must be above harvest.min_v = {min_v}, or the capacitor gives nothing")
+    })?;
     let capacity_j = harvest
         .store()
         .map_or(0.0, |store| store.capacity.as_joules());
@@ -86,7 +83,7 @@ fn check_store(harvest: &Harvest) -> Result<(), ScenarioError> {
         capacity_j <= 1e6,
         "harvest.capacitor_f",
         capacitor_f,
-        || format!("holds {capacity_j} J; ledgers count up to 1e6 J, so lower it or most_v"),
+        || format!("holds {capacity_j} J; ledgers count up to 1e6 J, so lower it or max_v"),
     )?;
     require(
         stored_j <= capacity_j,

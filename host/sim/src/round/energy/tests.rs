@@ -1,0 +1,88 @@
+use gleaner_shared::energy::Phase;
+
+use super::*;
+use crate::ClientId;
+use crate::scenario::{Override, resolve};
+
+const ON_AIR: OnAir = OnAir {
+    downlink_s: 1e-3,
+    upload_s: 8e-3,
+};
+
+fn order(epochs: u32) -> Order {
+    Order {
+        client: ClientId(0),
+        channel: 0,
+        power_w: 0.2,
+        epochs,
+    }
+}
+
+fn energy_costs(sets: &[Override]) -> EnergyCosts {
+    let scenario = resolve("paper-mlp", sets).unwrap();
+    EnergyCosts::new(&scenario, &[scenario.device.common()], &[1_000])
+}
+
+#[test]
+fn the_papers_order_costs_what_the_paper_says() {
+    // 3 epochs of 0.25 mJ, 8 ms at 200 mW; waiting and hearing are free.
+    let prices = energy_costs(&[]);
+    let spent = prices.due(0, &prices.working(&order(3), ON_AIR));
+    assert_eq!(spent.of(Phase::Train), PicoJoules(750_000_000));
+    assert_eq!(spent.of(Phase::Transmit), PicoJoules(1_600_000_000));
+    assert_eq!(spent.total(), PicoJoules(2_350_000_000));
+    assert_eq!(prices.due(0, &prices.resting(1e-3)), Spent::ZERO);
+}
+
+/// Every power and every overhead, none like another.
+fn complete() -> Vec<Override> {
+    [
+        ("device.deadline_s", 0.04),
+        ("harvest.period_s", 0.1),
+        ("device.epoch_j", 1e-6),
+        ("device.apply_cycles", 10_000.0),
+        ("device.evaluate_cycles_per_sample", 40.0),
+        ("device.encode_cycles", 30_000.0),
+        ("device.receive_w", 0.05),
+        ("device.circuit_w", 0.03),
+        ("device.amplifier_efficiency", 0.4),
+        ("device.upload_j", 2e-6),
+        ("device.idle_w", 0.01),
+        ("device.sleep_w", 0.001),
+    ]
+    .map(|(key, value)| Override::new(key, value))
+    .to_vec()
+}
+
+#[test]
+fn the_plans_prices_add_up_to_what_is_booked() {
+    let prices = energy_costs(&complete());
+    let activity = prices.working(&order(3), ON_AIR);
+    let booked_j = prices.due(0, &activity).total().as_joules();
+    let costs = prices.costs(0, ON_AIR.downlink_s);
+    // alpha f^2 b D + e_epoch, 0.2 ms long.
+    let (_, epoch_j) = prices.above_waiting(0, (2e-4, 2.5e-4 + 1e-6));
+    let planned_j = costs.standing_j
+        + costs.order_j
+        + 3.0 * epoch_j
+        + costs.radio.energy_j(0.2, ON_AIR.upload_s);
+    assert!(
+        (booked_j - planned_j).abs() < 1e-9,
+        "{booked_j} {planned_j}"
+    );
+    let resting_j = prices.due(0, &prices.resting(ON_AIR.downlink_s)).total();
+    assert!((resting_j.as_joules() - costs.standing_j).abs() < 1e-11);
+    assert!((costs.order_s - 80_000.0 / 5e8).abs() < 1e-12);
+}
+
+#[test]
+fn a_purse_with_a_store_can_pay_what_is_reserved_and_no_picojoule_less() {
+    let prices = energy_costs(&complete());
+    let needed = prices.reservation(&order(2), ON_AIR);
+    let budget = prices.budget(0, ON_AIR.downlink_s, needed.as_joules(), true);
+    let costs = prices.costs(0, ON_AIR.downlink_s);
+    let bill_j = 2.0 * budget.epoch_j + budget.order_j + costs.radio.energy_j(0.2, ON_AIR.upload_s);
+    // The margin of rounding is on the safe side and small.
+    let short_j = bill_j - budget.spendable_j;
+    assert!(short_j > 0.0 && short_j < 1e-7, "{short_j}");
+}
