@@ -78,9 +78,8 @@ fn a_killed_run_stops_on_validation_at_the_same_round() {
 #[test]
 fn fixed_point_clients_and_servers_with_memory_survive_a_kill() {
     for more in [
-        "--set clients.kind=fixed-point --set cre.estimates=uplink",
+        "--set clients.kind=fixed-point --set cre.estimates=uplink --set server.rule=nesterov",
         "--set server.rule=spectral --scheduler random",
-        "--set server.rule=nesterov --set clients.kind=fixed-point",
     ] {
         compare_killed_with_whole(2, more);
     }

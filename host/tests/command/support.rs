@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use gleaner_station::device::image::is_strict;
 use serde_json::Value;
@@ -145,7 +146,7 @@ impl Run for Command {
                 child.kill().unwrap();
                 return child.wait().unwrap().code().is_none();
             }
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_micros(500));
         }
         false
     }
