@@ -40,7 +40,7 @@ class Ecc:
             word = slice(at, at + WORD_BYTES)
             self.torn[offset + at] = (before[word], after[word])
 
-    def mend(self, offset, length):
+    def repair(self, offset, length):
         """Marks words as completely erased or programmed."""
         for word in range(offset, offset + length, WORD_BYTES):
             self.torn.pop(word, None)

@@ -144,7 +144,7 @@ class Flash:
         if self.record is not None:
             self.record.add(offset, after)
         self.memory.write(offset, after)
-        self.ecc.mend(offset, len(after))
+        self.ecc.repair(offset, len(after))
         return True
 
     def is_cut(self):

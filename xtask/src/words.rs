@@ -7,13 +7,13 @@ use anyhow::{Context, Result, bail};
 use crate::process;
 
 /// Largest number of one-line docs with at most [`SHORT_WORDS`] words. Lower it, never raise it.
-const MAX_SHORT_DOCS: usize = 1_016;
+const MAX_SHORT_DOCS: usize = 99;
 const SHORT_WORDS: usize = 3;
 
-/// Words that have a plainer one: fix, zero, energy budget, store state, status LED, request, fault.
-const BANNED: [&str; 14] = [
-    "mend", "mends", "mended", "mending", "nought", "purse", "purses", "shelf", "lamp", "lamps",
-    "errand", "errands", "mortal", "mortals",
+/// Words that have a plainer one: fix, zero, energy budget, store state, request, fault.
+const BANNED: [&str; 12] = [
+    "mend", "mends", "mended", "mending", "nought", "purse", "purses", "shelf", "errand",
+    "errands", "mortal", "mortals",
 ];
 
 /// The file with the list itself.

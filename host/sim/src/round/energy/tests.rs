@@ -76,7 +76,7 @@ fn the_plans_prices_add_up_to_what_is_booked() {
 }
 
 #[test]
-fn a_purse_with_a_store_can_pay_what_is_reserved_and_no_picojoule_less() {
+fn a_budget_with_a_store_can_pay_what_is_reserved_and_no_picojoule_less() {
     let prices = energy_costs(&complete());
     let needed = prices.reservation(&order(2), ON_AIR);
     let budget = prices.budget(0, ON_AIR.downlink_s, needed.as_joules(), true);
