@@ -31,7 +31,7 @@ pub struct Args {
 
 /// Runs `gleaner doctor`; exit code 1 means that something needs fixing.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let fleet = FleetFile::read(args.fleet.path())?;
     let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
     let data = fleet::load_data(&scenario)?;
     let options = Options {

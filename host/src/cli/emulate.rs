@@ -101,7 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Starts the boards, writes their addresses, and waits until standard input ends or a signal comes.
 fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
-    let file = args.fleet.to_write();
+    let file = args.fleet.path().to_owned();
     anyhow::ensure!(
         !file.exists(),
         "{} exists; move it away or choose another --fleet",

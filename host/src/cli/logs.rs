@@ -58,7 +58,7 @@ mod reading {
 
     /// Runs `gleaner logs`.
     pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-        let file = args.fleet.to_read();
+        let file = args.fleet.path().to_owned();
         let fleet = FleetFile::read(&file)?;
         let entry = fleet.named(&args.board)?;
         let board = entry.board().with_context(|| {

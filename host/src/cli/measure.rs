@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let name = args.board.as_deref().unwrap_or_default();
-    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let fleet = FleetFile::read(args.fleet.path())?;
     let entry = fleet.named(name)?;
     let plan = plan.unwrap_or_else(|| built_in(entry));
     let emulated = entry.link.emulated().is_some();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use super::fleet::{FleetArgs, hint};
+use super::fleet::FleetArgs;
 use super::listen::ListenArgs;
 use super::progress::Progress;
 use super::record::RecordArgs;
@@ -30,7 +30,7 @@ use gleaner_station::device::emulator::prepare;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience, Listener, StationError};
 use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
+use gleaner_station::fleet_file::{FleetFile, find_in, write_private};
 use gleaner_station::link::faults::Faults;
 use gleaner_station::listener::{self, ListenerStatus};
 use gleaner_station::setup::{self, Options};
@@ -102,7 +102,7 @@ impl LineArgs {
 
 /// Runs `gleaner run`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let fleet = FleetFile::read(args.fleet.path())?;
     on_fleet(&fleet, &args.rounds)
 }
 
@@ -163,9 +163,6 @@ pub(super) fn resume(
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
     let file = find_in(directory.path());
-    if file.ends_with(OLD_FILE_NAME) {
-        hint(&file.display().to_string(), FILE_NAME);
-    }
     let mut fleet = FleetFile::read(&file)?;
     if let Some(newer) = newer {
         fleet.take_keys(&FleetFile::read(newer)?);

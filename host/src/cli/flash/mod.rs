@@ -61,7 +61,7 @@ struct FlashTask<'a> {
 
 /// Runs `gleaner flash`; exit code 1 means that a board was not flashed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let file = args.fleet.to_read();
+    let file = args.fleet.path().to_owned();
     let fleet = FleetFile::read(&file)?;
     let chosen = chosen(args, &file, &fleet)?;
     let tasks = prepare(args, &fleet, &chosen)?;

@@ -33,7 +33,7 @@ pub struct Args {
 
 /// Runs `gleaner fleet bootsel`; exit code 1 means that a board is not in boot mode.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let fleet = FleetFile::read(args.fleet.path())?;
     let has_drive = |entry: &&Entry| {
         entry
             .board()

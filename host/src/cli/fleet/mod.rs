@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use gleaner_station::fleet_file::{FILE_NAME, OLD_FILE_NAME, find_in};
+use gleaner_station::fleet_file::FILE_NAME;
 
 /// Write the fleet file, rotate keys, restart boards in boot mode.
 #[derive(Debug, clap::Args)]
@@ -41,43 +41,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Prints a hint that a name has changed; the former one is accepted for one version.
-pub fn hint(old: &str, new: &str) {
-    errln!("hint: {old} is now {new}; the next version does not accept the former name");
-}
-
 /// The option `--fleet`.
 #[derive(Debug, clap::Args)]
 pub struct FleetArgs {
-    /// The fleet file; `gleaner fleet init` writes one [default: fleet.toml]
-    #[arg(long, value_name = "FILE")]
-    fleet: Option<PathBuf>,
-    /// Former name of --fleet.
-    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "fleet")]
-    bench: Option<PathBuf>,
+    /// The fleet file; `gleaner fleet init` writes one.
+    #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
+    fleet: PathBuf,
 }
 
 impl FleetArgs {
-    /// Returns the file to read, with a hint if it has a former name.
-    pub fn to_read(&self) -> PathBuf {
-        self.chosen().unwrap_or_else(|| {
-            let found = find_in(Path::new(""));
-            if found == Path::new(OLD_FILE_NAME) {
-                hint(OLD_FILE_NAME, FILE_NAME);
-            }
-            found
-        })
-    }
-
-    /// Returns the file to write.
-    pub fn to_write(&self) -> PathBuf {
-        self.chosen().unwrap_or_else(|| FILE_NAME.into())
-    }
-
-    fn chosen(&self) -> Option<PathBuf> {
-        if self.bench.is_some() {
-            hint("--bench", "--fleet");
-        }
-        self.fleet.as_ref().or(self.bench.as_ref()).cloned()
+    /// Returns the path of the fleet file.
+    pub fn path(&self) -> &Path {
+        &self.fleet
     }
 }

@@ -51,7 +51,7 @@ struct Outcome {
 
 /// Runs `gleaner fleet rekey`; exit code 1 means that a board was not rekeyed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let keys = KeyStore::open(&args.fleet.to_read())?;
+    let keys = KeyStore::open(args.fleet.path())?;
     let fleet = keys.read()?;
     let named = args.board.iter().map(|name| fleet.named(name));
     let named = named.collect::<Result<Vec<&Entry>, _>>()?;

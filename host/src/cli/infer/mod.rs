@@ -87,7 +87,7 @@ impl FromStr for Label {
 
 /// Runs `gleaner infer`; exit code 1 means that a question has no answer.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let fleet = FleetFile::read(args.fleet.path())?;
     let entry = fleet.named(&args.board)?;
     let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
     let wants_data =

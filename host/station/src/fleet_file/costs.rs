@@ -48,8 +48,8 @@ impl Entry {
         Harvest {
             storage_j: storage_j.unwrap_or_default(),
             capacitor_f: capacitor_f.unwrap_or_default(),
-            min_v: self.least_v.unwrap_or(common.min_v),
-            max_v: self.most_v.unwrap_or(common.max_v),
+            min_v: self.min_v.unwrap_or(common.min_v),
+            max_v: self.max_v.unwrap_or(common.max_v),
             leakage_w: self.leakage_w.unwrap_or(common.leakage_w),
             charge_efficiency: self.charge_efficiency.unwrap_or(common.charge_efficiency),
             ..common.clone()
@@ -62,8 +62,8 @@ impl Entry {
             ("storage_j", self.storage_j, 1e6),
             ("stored_j", self.stored_j, 1e6),
             ("capacitor_f", self.capacitor_f, 4e3),
-            ("least_v", self.least_v, 65.0),
-            ("most_v", self.most_v, 65.0),
+            ("min_v", self.min_v, 65.0),
+            ("max_v", self.max_v, 65.0),
             ("leakage_w", self.leakage_w, 1e3),
             ("charge_efficiency", self.charge_efficiency, 1.0),
         ] {
@@ -82,9 +82,9 @@ impl Entry {
         }
         let harvest = self.harvest(&Harvest::default());
         if self.capacitor_f.is_some() && harvest.max_v <= harvest.min_v {
-            let (most_v, least_v) = (harvest.max_v, harvest.min_v);
-            let what = format!("most_v = {most_v}; use more than least_v = {least_v}");
-            return Err(InvalidField::new("most_v", what));
+            let (max_v, min_v) = (harvest.max_v, harvest.min_v);
+            let what = format!("max_v = {max_v}; use more than min_v = {min_v}");
+            return Err(InvalidField::new("max_v", what));
         }
         let capacity_j = harvest.store().map_or(0.0, |it| it.capacity.as_joules());
         match self.stored_j {
@@ -226,8 +226,8 @@ mod tests {
             "storage_j",
         );
         refused(
-            |it| (it.capacitor_f, it.most_v) = (Some(1.0), Some(1.0)),
-            "most_v",
+            |it| (it.capacitor_f, it.max_v) = (Some(1.0), Some(1.0)),
+            "max_v",
         );
     }
 

@@ -112,8 +112,10 @@ pub(super) struct Fields {
     next_key: Option<SecretKey>,
     storage_j: Option<f64>,
     capacitor_f: Option<f64>,
-    least_v: Option<f64>,
-    most_v: Option<f64>,
+    #[serde(alias = "least_v")]
+    min_v: Option<f64>,
+    #[serde(alias = "most_v")]
+    max_v: Option<f64>,
     leakage_w: Option<f64>,
     charge_efficiency: Option<f64>,
     stored_j: Option<f64>,
@@ -158,9 +160,9 @@ pub struct Entry {
     /// Capacitance of a store that is a capacitor, instead of `storage_j`.
     pub capacitor_f: Option<f64>,
     /// Voltage below which the board does not run.
-    pub least_v: Option<f64>,
+    pub min_v: Option<f64>,
     /// Voltage up to which the capacitor is charged.
-    pub most_v: Option<f64>,
+    pub max_v: Option<f64>,
     /// Self-discharge of the store, in watts.
     pub leakage_w: Option<f64>,
     /// Share of the harvested energy that reaches the store.
@@ -195,8 +197,8 @@ impl TryFrom<Fields> for Entry {
             next_key: fields.next_key,
             storage_j: fields.storage_j,
             capacitor_f: fields.capacitor_f,
-            least_v: fields.least_v,
-            most_v: fields.most_v,
+            min_v: fields.min_v,
+            max_v: fields.max_v,
             leakage_w: fields.leakage_w,
             charge_efficiency: fields.charge_efficiency,
             stored_j: fields.stored_j,
@@ -227,8 +229,8 @@ impl Serialize for Entry {
             next_key: entry.next_key,
             storage_j: entry.storage_j,
             capacitor_f: entry.capacitor_f,
-            least_v: entry.least_v,
-            most_v: entry.most_v,
+            min_v: entry.min_v,
+            max_v: entry.max_v,
             leakage_w: entry.leakage_w,
             charge_efficiency: entry.charge_efficiency,
             stored_j: entry.stored_j,
@@ -258,8 +260,8 @@ impl Entry {
             next_key: None,
             storage_j: None,
             capacitor_f: None,
-            least_v: None,
-            most_v: None,
+            min_v: None,
+            max_v: None,
             leakage_w: None,
             charge_efficiency: None,
             stored_j: None,

@@ -26,18 +26,11 @@ pub use link::{Access, ChipNumber, Link, Place, SerialAddress};
 
 /// Default name of the file, and its name in the directory of a run.
 pub const FILE_NAME: &str = RunDirectory::FLEET;
-/// Former name of the file, which is still found.
-pub const OLD_FILE_NAME: &str = "bench.toml";
 
-/// Returns the path of a folder's fleet file: the former name only if no file has the current one.
+/// Returns the path of a folder's fleet file.
 #[must_use]
 pub fn find_in(folder: &Path) -> PathBuf {
-    let [new, old] = [FILE_NAME, OLD_FILE_NAME].map(|name| folder.join(name));
-    if old.is_file() && !new.is_file() {
-        old
-    } else {
-        new
-    }
+    folder.join(FILE_NAME)
 }
 
 /// An invalid key of a client, with the value and the fix.
@@ -530,16 +523,5 @@ mod tests {
             found.contains("\"pica\"") && found.contains("spare, pico, qemu"),
             "{found}"
         );
-    }
-
-    #[test]
-    fn the_former_name_is_found_until_there_is_a_file_of_the_current_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let [new, old] = [FILE_NAME, OLD_FILE_NAME].map(|name| folder.path().join(name));
-        assert_eq!(find_in(folder.path()), new, "neither is there");
-        std::fs::write(&old, "").unwrap();
-        assert_eq!(find_in(folder.path()), old);
-        std::fs::write(&new, "").unwrap();
-        assert_eq!(find_in(folder.path()), new);
     }
 }
