@@ -40,7 +40,7 @@ def test_a_missing_or_foreign_program_is_refused_with_advice(monkeypatch, tmp_pa
 
     refused(tmp_path / "nowhere", "No such file")
     older = pretend(tmp_path / "older", "echo gleaner 0.0.1")
-    refused(older, f"is gleaner 0.0.1, this module is of {gleaner.__version__}")
+    refused(older, f"is gleaner 0.0.1, this module is {gleaner.__version__}")
     refused(pretend(tmp_path / "other", "echo hello"), "is not the program gleaner")
     refused(pretend(tmp_path / "mute", "exit 1"), "is not the program gleaner")
     (tmp_path / "data").write_text("no program")

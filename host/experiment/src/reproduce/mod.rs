@@ -1,7 +1,7 @@
 //! Reproduction of the paper: every table and figure from one plan of runs, and a verdict on every
 //! claim.
 //!
-//! An exhibit (a table or figure) lists the [`Setting`]s it needs and shows their runs; claims are
+//! An exhibit (a table or figure) lists the settings it needs and shows their runs; claims are
 //! checked by stated rules from the same runs. Exhibits share runs of equal scenarios.
 
 mod claims;
