@@ -2,7 +2,7 @@
 """A client of the base station in floating point, written from docs/reference/wire.md alone.
 
     pip install numpy blake3
-    gleaner shard --client 0 --key-file key.txt --out shard.bin    # the run's --set and --seed
+    gleaner data shard --client 0 --key-file key.txt --out shard.bin    # the run's --set and --seed
     python3 client.py --shard shard.bin --listen 7100              # link = "tcp" in fleet.toml
 
 It needs nothing from the rest of the repository but wire.py and ascon.py beside it; check.py
@@ -713,7 +713,7 @@ def main():
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--shard", required=True, metavar="FILE", help="as `gleaner shard` writes it"
+        "--shard", required=True, metavar="FILE", help="as `gleaner data shard` writes it"
     )
     parser.add_argument(
         "--key", type=key_from, metavar="HEX", help="instead of the one in the shard"
