@@ -1,4 +1,5 @@
 //! The `gleaner` command: parses, runs, and maps the result to an exit code.
+#![forbid(unsafe_code)]
 
 #[macro_use]
 mod cli;

@@ -1,4 +1,5 @@
 //! Gleaner's development tasks: `cargo xtask setup`, `cargo xtask test`, `cargo xtask size`.
+#![forbid(unsafe_code)]
 
 mod board;
 mod book;

@@ -50,6 +50,7 @@
 //!   of a run from its log.
 //! - [`setup`], [`execute`], [`stop`]: from a scenario and a fleet file to a run.
 //! - [`doctor`], [`ledgers`], [`demo`]: checks of a fleet, comparison of ledgers, the preset `demo`.
+#![forbid(unsafe_code)]
 
 pub mod board;
 pub mod bus;
