@@ -1,8 +1,8 @@
-//! Boards taken through the plan of a measurement, and the whole way from their marks to a profile:
-//! a synthetic trace is made of the marks and a known profile, and alignment and fit find that again.
+//! Runs boards through a measurement plan and recovers a profile from their marks: a synthetic trace
+//! is generated from the marks and a known profile, and alignment and fit must return that profile.
 //!
-//! The currents are made up, the marks are the firmware's own. Under `CI=true` a missing emulator or
-//! image is a failure; elsewhere the test says what to install and passes.
+//! The currents are synthetic, the marks are the firmware's own. Under `CI=true` a missing emulator or
+//! image is a failure; elsewhere the test is skipped.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ use gleaner_tests::wire::Wire;
 const CLIENT: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Three clocks, and short enough for a test.
+/// A short plan with three clocks.
 fn plan() -> Plan {
     Plan {
         clocks_hz: CLOCKS.to_vec(),
@@ -93,7 +93,6 @@ async fn a_transfer_that_the_boards_network_leaves_no_room_for_is_refused_with_b
     }
 }
 
-/// The real image of a Pico, in its emulator, at its three clocks.
 #[test]
 fn the_profile_of_an_emulated_pico_comes_back_from_its_marks() {
     let shard = Digits::take(0, 8).shard(CLIENT, None);
@@ -139,7 +138,7 @@ fn echo<W: Wire>(station: &mut Station<W>, bytes: &[u8]) {
     assert_eq!(back.as_deref(), Some(bytes));
 }
 
-/// Makes a trace of the marks and finds the profile that made it.
+/// Generates a trace from the marks and fits the profile.
 #[track_caller]
 fn profile_comes_back(marks: &[Mark], clocks: &[u32]) {
     let truth = Truth::default();

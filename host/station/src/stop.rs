@@ -67,7 +67,7 @@ impl Stop {
     }
 }
 
-/// ListenerStatus `on_signal` for every signal that asks the program to end.
+/// Calls `on_signal` for every signal that asks the program to end.
 #[cfg(unix)]
 async fn each_signal(mut on_signal: impl FnMut()) {
     use tokio::signal::unix::{SignalKind, signal};
@@ -89,7 +89,7 @@ async fn each_signal(mut on_signal: impl FnMut()) {
     }
 }
 
-/// ListenerStatus `on_signal` for every Ctrl-C.
+/// Calls `on_signal` for every Ctrl-C.
 #[cfg(not(unix))]
 async fn each_signal(mut on_signal: impl FnMut()) {
     while tokio::signal::ctrl_c().await.is_ok() {

@@ -99,7 +99,7 @@ fn make_identical(instance: &mut Instance) {
     }
 }
 
-/// ListenerStatus `visit` with every assignment of at least one client.
+/// Calls `visit` with every assignment of at least one client.
 fn every_assignment(instance: &Instance, visit: &mut impl FnMut(&[Pair])) {
     fn go(
         instance: &Instance,

@@ -2,16 +2,15 @@
 //! Energy-harvesting Federated Learning", arXiv 2504.12181, and "Computation-aware Energy-harvesting
 //! Federated Learning: Cyclic Scheduling with Selective Participation", arXiv 2511.11949.
 //!
-//! Clients are put into groups by what is left in their batteries, and the groups have their turns
-//! one after the other: a client trains just before its group's time to transmit and saves energy
-//! until then, the rich first, so that the poor can charge meanwhile. It trains and sends only with
-//! the energy for both. In the variant `odd` a client that could take part does so only at every
-//! other of its chances, the first, the third and so on.
+//! Clients form groups by their stored energy, and the groups take turns, the one with the most stored
+//! energy first, so that the others can charge meanwhile. A client trains just before its group
+//! transmits, and only if it can pay for training and upload. In the variant `odd` a client
+//! participates only at its odd chances: the first, the third and so on.
 //!
-//! Our reading: a turn is as many rounds as give everybody a channel once, a group is as many
-//! clients as there are channels, and the groups are formed anew at the start of every turn. In the
-//! paper the groups of a turn add up to one step of the server; here every round is one. A chance is
-//! a round of the client's group in which it can pay.
+//! Our reading: a cycle has as many rounds as give every client a channel once, a group has as many
+//! clients as there are channels, and groups are formed again at the start of every cycle. In the
+//! paper the groups of a cycle together make one server step; here every round is one. A chance is
+//! a round of the client's group in which the client can pay.
 
 use super::bids::Bids;
 use crate::ClientId;
