@@ -18,7 +18,7 @@ use gleaner_tests::reference::{exact, initial};
 use gleaner_tests::shard::Digits;
 use gleaner_tests::station::{Station, training_order};
 
-/// How much to try.
+/// Number and seed of the random cases.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of random rounds.

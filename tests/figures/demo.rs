@@ -13,7 +13,7 @@ use gleaner_station::log::{EVENTS, each_line};
 use gleaner_station::setup::{Options, overrides};
 use gleaner_tests::runs::{Folder, emulated_fleet, options, simulated, with_boards};
 
-/// How long the demonstration is.
+/// Length of the demonstration.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Rounds; the accuracy is asked of ten and more.

@@ -8,7 +8,7 @@ use gleaner_energy::fit::{FEWEST_CLOCKS, Fit, Kind, Term, fit, integrate};
 use gleaner_energy::synth::{Cycle, Plan, Recipe, Synth, Truth};
 use gleaner_tests::progress;
 
-/// How much to try.
+/// Number and seed of the random cases.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Traces whose coefficients are compared with the truth.

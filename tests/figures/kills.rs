@@ -36,7 +36,7 @@ const KILLS_A_ROUND: u32 = 2;
 /// How long the base station waits for a board.
 const WALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long and with whom.
+/// Rounds, boards and kills.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Rounds of the run.
@@ -56,7 +56,7 @@ pub struct Args {
     seed: u64,
 }
 
-/// What can be killed.
+/// A board that can be killed.
 enum Victim {
     Process(Box<RestartableBoard>),
     Thread(Button),

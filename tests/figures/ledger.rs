@@ -9,7 +9,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 use gleaner_tests::progress;
 
-/// How much to try.
+/// Number and seed of the random cases.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of random lives, each of up to 40 rounds.

@@ -34,7 +34,7 @@ const ATTACKS: [Attack; 4] = [
     ("constant", 100.0),
 ];
 
-/// How long, and how different clients' data are.
+/// Rounds, seeds and data of the runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of rounds per run.
@@ -66,7 +66,7 @@ pub struct Args {
     tolerance: f64,
 }
 
-/// What a run came to.
+/// Result of a run.
 struct Outcome {
     /// Test accuracy after the last round, in percent.
     accuracy: f64,

@@ -22,7 +22,7 @@ const LAST: u32 = 32;
 /// Every so many cuts the board also does the work of the round after.
 const WORK: usize = 20;
 
-/// How thorough to be.
+/// Number of power cuts to make.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Ways in which each torn word reads afterwards, in the host's model of flash.

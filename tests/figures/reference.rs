@@ -29,7 +29,7 @@ const ENERGY_SHARE: f64 = 0.07;
 /// The reference has two or three seeds a cell.
 const REFERENCE_SEEDS: f64 = 2.5;
 
-/// Which part of the table, and how thoroughly.
+/// Cells and seeds of the table.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Non-IID degrees of the rows: 0.2, 0.4 or 0.6, separated by commas.

@@ -136,7 +136,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// What rounds came to.
+/// Results of the rounds.
 struct Judged {
     wall_s: f64,
     holds: bool,

@@ -15,7 +15,7 @@ const OVERHEAD_LIMIT: f64 = 0.05;
 /// Bytes beyond the clean run's that faults may cost, beside the repeats that loss forces.
 const FAULT_FACTOR: f64 = 1.15;
 
-/// How much to try.
+/// Number and seed of the random cases.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of transfers per row.

@@ -12,7 +12,7 @@ use gleaner_sim::round::RoundLog;
 use gleaner_sim::run::{Observer, RunDirectory, record_channel};
 use gleaner_sim::scenario::Scenario;
 
-/// Where gains go.
+/// File for the drawn channel gains.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecordArgs {
     /// Write the channel gains of every round to a CSV file, which `--set channel.trace=FILE` reads.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use gleaner_sim::report::{write_run, write_tensorboard};
 use gleaner_sim::run::{Completed, RunDirectory, scenario_of};
 
-/// Which runs.
+/// Regenerate the reports of runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Directories of runs.

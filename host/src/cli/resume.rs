@@ -10,7 +10,7 @@ use gleaner_sim::report::{ensure_run, write_tensorboard};
 use gleaner_sim::run::{Completed, RunDirectory, scenario_of};
 use gleaner_station::fleet_file::find_in;
 
-/// Which run.
+/// Continue an interrupted run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Directory of the run.

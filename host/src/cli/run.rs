@@ -37,7 +37,7 @@ use gleaner_station::setup::{self, Options};
 use gleaner_station::stop::{INTERRUPTED, Stop};
 use gleaner_station::{LEDGERS, ledgers_table, mismatched_boards, report_sections};
 
-/// Which fleet, which scenario, and where the results go.
+/// Run rounds with the boards of a fleet.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Args {
 pub struct RoundArgs {
     #[command(flatten)]
     pub(super) scenario: ScenarioArgs,
-    /// Who decides which clients train; boards cannot serve one that asks all of them for fresh
+    /// Scheduler that chooses the participants; boards cannot serve one that asks all of them for fresh
     /// gradient norms.
     #[arg(long, value_name = "NAME", value_parser = DeciderParser)]
     scheduler: Option<Decider>,
@@ -66,7 +66,7 @@ pub struct RoundArgs {
     output: OutputArgs,
 }
 
-/// How the lines behave.
+/// Options of the links to boards.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct LineArgs {
     /// Whether transfers take at least their modelled airtime.

@@ -17,12 +17,12 @@ use gleaner_sim::report::{Live, classes_table, summary_table, write_run};
 use gleaner_sim::run::{Completed, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
 
-/// Which scenario, and where the results go.
+/// Simulate one scenario.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Who decides which clients train.
+    /// Scheduler that chooses the participants.
     #[arg(long, value_name = "NAME", value_parser = DeciderParser)]
     scheduler: Option<Decider>,
     /// Directory of the run; by default a new one under runs/.
@@ -38,7 +38,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// How a run is carried out and shown.
+/// Options for threads and output of a run.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct OutputArgs {
     /// Threads that train; 0 means one per processor. Results do not depend on it.

@@ -70,15 +70,15 @@ pub struct Finished {
     pub dropped_events: u64,
 }
 
-/// What came of the calls of a run's last session, in its directory.
+/// File in a run's directory with the connection counts of the listener.
 pub const CALLS: &str = RunDirectory::CALLS;
 
 /// Handles every event of a run.
 pub type Listener = Box<dyn FnMut(&Event) + Send>;
 
-/// Who follows the boards of a run and may end it.
+/// Observers of a run's events, and the handle that stops the run.
 pub struct Audience {
-    /// Is told of every event.
+    /// Handler of every event.
     pub listener: Listener,
     /// Handle that stops the run.
     pub stop: Stop,

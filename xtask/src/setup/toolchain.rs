@@ -13,7 +13,7 @@ fn triples() -> BTreeSet<&'static str> {
     BOARDS.iter().map(|board| board.triple).collect()
 }
 
-/// How device code is compiled on this machine.
+/// Toolchain that compiles device code on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceToolchain {
     /// The targets' libraries are installed.

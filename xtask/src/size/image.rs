@@ -5,7 +5,7 @@ use object::{Object, ObjectSection, SectionFlags, elf};
 
 use crate::board::{Board, image};
 
-/// What an image takes of its board.
+/// Memory that an image takes of its board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     pub flash: u64,
@@ -20,7 +20,7 @@ impl Usage {
         self.flash <= self.flash_limit && self.ram <= self.ram_limit
     }
 
-    /// What statics leave of the RAM.
+    /// RAM left by the statics.
     pub const fn stack_left(&self) -> u64 {
         self.ram_limit.saturating_sub(self.ram)
     }

@@ -21,14 +21,14 @@ pub enum Figure<T> {
     NotRun,
 }
 
-/// How deep the stack went, by paint.
+/// Depth of the stack, measured by paint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
     used: u64,
     available: u64,
 }
 
-/// What sealing and opening a piece of a model costs.
+/// Cost of sealing and opening a chunk of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frames {
     unit: String,

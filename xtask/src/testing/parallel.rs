@@ -14,13 +14,13 @@ use crate::count::Count;
 
 /// One program of tests.
 pub struct Program {
-    /// What a person calls it.
+    /// Name shown to users.
     pub name: String,
-    /// How it is started.
+    /// Command that starts the program.
     pub command: Command,
 }
 
-/// What became of a program.
+/// Result of a program.
 struct Ended {
     name: String,
     output: String,

@@ -12,7 +12,7 @@ const DOUBLE_CANCELLED: f64 = 1e-12;
 /// few roundings lie between them where a network is trained: seventeen in a row make 1e-6.
 const SINGLE: f64 = 1e-6;
 
-/// How far a computed number may be from the expected one.
+/// Largest accepted distance of a computed number from the expected one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance {
     /// As a part of the expected number.

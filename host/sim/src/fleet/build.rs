@@ -30,7 +30,7 @@ pub struct Deployment {
     pub tensors: Vec<Tensor>,
 }
 
-/// Why the clients of a scenario cannot be set up.
+/// Error setting up the clients of a scenario.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -51,7 +51,7 @@ pub enum BuildError {
     Network {
         /// Name of the data set.
         dataset: String,
-        /// What does not fit.
+        /// Reason why the samples do not fit.
         source: NetworkError,
     },
     /// The fixed-point arithmetic is not made for such a network.

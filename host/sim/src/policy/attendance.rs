@@ -1,4 +1,4 @@
-//! What is remembered of a client from round to round: when it was last ordered and how that went,
+//! Facts about a client that are kept from round to round: when it was last ordered and how that went,
 //! and what schedulers that keep count need beside.
 //!
 //! Schedulers keep no state of their own, so whatever they count is counted here, by the engine,

@@ -1,4 +1,4 @@
-//! Who decides in a scenario: a scheduler of ours by its name, or a program of the user's by its
+//! The scheduler of a scenario: a built-in one by its name, or a program of the user's by its
 //! command line.
 
 use std::fmt;

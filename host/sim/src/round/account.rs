@@ -53,7 +53,7 @@ impl Account {
     }
 }
 
-/// What a round without an order brings.
+/// Returns the booking of a round without an order.
 #[must_use]
 pub fn rest(income_j: f64) -> RoundRecord {
     RoundRecord {

@@ -101,7 +101,7 @@ pub enum FleetError {
     /// These clients cannot be asked for exact gradients.
     #[error("{clients} cannot report exact gradients; set {fix}")]
     NoGradients {
-        /// What the clients are.
+        /// Kind of the clients.
         clients: &'static str,
         /// The setting that does without.
         fix: &'static str,
@@ -177,7 +177,7 @@ pub trait Fleet {
     }
 }
 
-/// How good a model is on images it was not trained on.
+/// Loss and accuracy of a model on samples it was not trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Share of the images classified correctly, 0 to 1.

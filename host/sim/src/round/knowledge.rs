@@ -1,4 +1,4 @@
-//! What the base station knows of its clients: losses, gradients, and the constants of the bound.
+//! The base station's knowledge of its clients: losses, gradients, and the constants of the bound.
 
 use serde::{Deserialize, Serialize};
 

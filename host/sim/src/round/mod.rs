@@ -44,7 +44,7 @@ pub use knowledge::{Knowledge, Seen, Trial};
 pub use record::{Absence, Anomaly, Cause, ClientRow, ClientState, Ending, RoundRow};
 pub use state::State;
 
-/// Why a run stopped.
+/// Error that stops a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -62,7 +62,7 @@ pub enum EngineError {
     Solve {
         /// The round that failed.
         round: u32,
-        /// What the solver said.
+        /// Error of the solver.
         source: SolveError,
     },
     /// The scheduler's decision cannot be used.
@@ -70,7 +70,7 @@ pub enum EngineError {
     Scheduler {
         /// The round that failed.
         round: u32,
-        /// Which scheduler, and what is wrong.
+        /// Name of the scheduler, and its error.
         what: String,
     },
     /// Training left the range of numbers.
@@ -86,7 +86,7 @@ pub enum EngineError {
     },
 }
 
-/// What one round leaves behind.
+/// Log entries of one round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundLog {
     /// The line of the round.

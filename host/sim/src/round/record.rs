@@ -55,7 +55,7 @@ pub struct RoundRow {
     /// Anomalous updates; left out where there is none.
     #[serde(default, alias = "implausible", skip_serializing_if = "Vec::is_empty")]
     pub anomalies: Vec<Anomaly>,
-    /// How the run ended; only in the last line of one that stops on validation.
+    /// End of the run; only in the last line of one that stops on validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
 }
@@ -63,13 +63,13 @@ pub struct RoundRow {
 /// The end of a run that stops on validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// Why the run ended.
+    /// Cause of the end.
     pub cause: Cause,
     /// The round whose model is the run's: the one with the best validation score.
     pub kept_round: u32,
 }
 
-/// What ends a run.
+/// Cause of a run's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -84,7 +84,7 @@ pub enum Cause {
 pub struct Absence {
     /// The client whose update is missing.
     pub client: ClientId,
-    /// Why its update is missing.
+    /// Reason why the update is missing.
     pub reason: String,
 }
 
@@ -109,7 +109,7 @@ pub struct ClientRow {
     pub round: u32,
     /// The client of the row.
     pub client: ClientId,
-    /// What became of it in the round.
+    /// State of the client in the round.
     pub state: ClientState,
     /// Its uplink channel, if it had an order.
     pub channel: Option<usize>,
@@ -162,7 +162,7 @@ fn in_full_if_any<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<
     }
 }
 
-/// What became of a client in a round; `clients.csv` has the name in small letters.
+/// State of a client in a round; `clients.csv` has the name in small letters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[derive(strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fleet::Score;
 
-/// What early stopping remembers between rounds.
+/// State of early stopping between rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Watch {
     best: Option<Best>,

@@ -18,7 +18,7 @@ use crate::round::State;
 const MAGIC: &[u8; 8] = b"GLNRCKP5";
 const HEADER: usize = MAGIC.len() + 32;
 
-/// What a resumed run needs.
+/// State from which a run is resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// SHA-256 of the scenario the run was started with.

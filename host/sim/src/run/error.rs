@@ -36,7 +36,7 @@ pub enum RunError {
     Unfinished {
         /// The directory of the run.
         path: PathBuf,
-        /// Which file, and what the system said.
+        /// The file and the error of the system.
         source: FileError,
     },
     /// The scheduler of a run in progress failed.
@@ -56,7 +56,7 @@ pub enum RunError {
          `gleaner resume {}`", path.display(), path.display()
     )]
     Occupied {
-        /// Where something lies already.
+        /// Path of the occupied directory.
         path: PathBuf,
     },
     /// The directory holds a run of another scenario.
@@ -65,7 +65,7 @@ pub enum RunError {
         path.display()
     )]
     Taken {
-        /// Where the other run lies.
+        /// Directory of the other run.
         path: PathBuf,
     },
     /// The directory holds a run with another trace under the same name.
@@ -93,7 +93,7 @@ pub enum RunError {
     /// There is no run.
     #[error("{} holds no scenario.toml, so it is not the directory of a run", path.display())]
     NotStarted {
-        /// Where a run was looked for.
+        /// Directory without a run.
         path: PathBuf,
     },
     /// A checkpoint belongs to another scenario.
@@ -102,7 +102,7 @@ pub enum RunError {
         path.display()
     )]
     OtherScenario {
-        /// Where checkpoint and scenario disagree.
+        /// Directory whose checkpoint and scenario disagree.
         path: PathBuf,
     },
     /// A checkpoint belongs to another scenario or another trace.

@@ -1,4 +1,4 @@
-//! Where and how a run was made: everything that may differ between equal runs.
+//! Provenance of a run: facts that may differ between runs with equal results.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::Decider;
 
-/// Where and how a run was made, as `environment.json` has it.
+/// Machine, program and times of a run; the content of `environment.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Provenance {
     /// Version of the program.

@@ -34,7 +34,7 @@ pub fn encode_model(model: &[f32], tensors: &[Tensor], metadata: &[(&str, String
     bytes
 }
 
-/// Why bytes are no model file.
+/// Error reading a model file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its header or its length is not what `encode_model` writes")]
 pub struct ModelFileError;

@@ -1,4 +1,4 @@
-//! What a run comes down to, added up while its rows go by.
+//! Summary of a run, computed from its rows one by one.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -50,7 +50,7 @@ pub struct Summary {
     /// Mean validation accuracy over the last tenth of the rounds, where there are validation images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail_validation_accuracy: Option<f64>,
-    /// Why a run that stops on validation ended, and which round's model it kept.
+    /// Cause of the end and round of the kept model, for a run that stops on validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
     /// Client-rounds in which a client declined its order.

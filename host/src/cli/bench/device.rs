@@ -77,15 +77,15 @@ struct Figures {
     network: String,
     samples: u32,
     epochs: u16,
-    /// What an emulator counts: cycles, or instructions.
+    /// Unit that the emulator counts: cycles or instructions.
     unit: &'static str,
     per_sample_and_epoch: u64,
     /// The same without waits for flash, where the emulator models them.
     per_sample_and_epoch_without_waits: Option<u64>,
-    /// Where cycles are counted by a table of instructions.
+    /// Count of a table of instructions, where the emulator has no cycles.
     instructions_per_sample_and_epoch: Option<u64>,
     per_epoch: u64,
-    /// How the flash was read through its cache; only where that is modelled.
+    /// Reads of the flash through its cache, where the cache is modelled.
     flash: Option<FlashFigures>,
     clock_hz: f64,
     /// At that clock, a cycle an instruction where instructions are counted.
@@ -100,7 +100,7 @@ struct Figures {
     stack_used_bytes: u32,
 }
 
-/// What the flash's cache does to an epoch.
+/// Effect of the flash cache on an epoch.
 #[derive(Debug, Serialize)]
 struct FlashFigures {
     /// Words read, and those the cache did not hold, from the order to the end of the last epoch.

@@ -1,8 +1,8 @@
-//! `gleaner bench engines`: what it costs to have points made, beside what the points cost.
+//! `gleaner bench engines`: overhead of the engines that execute experiments.
 //!
-//! Every engine makes the same points with the same number of workers. Of the time that the workers
-//! had, wall time times their number, what was not spent in rounds is the engine's: starting
-//! programs, loading and dealing images, writing files, queueing, noticing that a point is done.
+//! Every engine executes the same points with the same number of workers. The overhead is the workers'
+//! time (wall time times their number) outside of rounds: starting programs, loading and partitioning
+//! data, writing files, queueing, noticing that a point is done.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use gleaner_sim::report::table::Table;
 use gleaner_sim::run::{Provenance, RunDirectory, thread_count};
 use gleaner_sim::scenario::{Override, resolve};
 
-/// What to measure.
+/// Measure the overhead of execution engines.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Engines, separated by commas, or `all`.
@@ -27,7 +27,7 @@ pub struct Args {
     /// Points of the plan.
     #[arg(long, default_value_t = 500, value_name = "N")]
     points: u32,
-    /// Seconds of rounds that a point has, about.
+    /// Approximate seconds of rounds per point.
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     seconds: f64,
     /// Workers, each on one thread; 0 means one per processor.
@@ -39,7 +39,7 @@ pub struct Args {
     /// Directory for the runs, which Slurm's nodes must see; by default a temporary one.
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
-    /// Print JSON.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 }

@@ -8,7 +8,7 @@ use super::rounds::{measure, median, scenario};
 use gleaner_sim::policy::{CommandLine, Decider, Scheduler};
 use gleaner_sim::report::table::Table;
 
-/// Which program, on which rounds.
+/// Measure the time that a scheduler program adds to a round.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The program with its arguments, as behind `--scheduler process:`.

@@ -128,7 +128,7 @@ pub(super) fn scenario(
 /// The wall time of one round.
 pub(super) struct Round {
     whole_s: f64,
-    /// What starting the scheduler took; only in the first.
+    /// Seconds to start the scheduler; only in the first round.
     pub(super) start_s: f64,
     pub(super) scheduling_s: f64,
 }
@@ -172,7 +172,7 @@ struct Timed {
     clock: Arc<Mutex<Clock>>,
 }
 
-/// What a scheduler took.
+/// Time that a scheduler took.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     start: Duration,

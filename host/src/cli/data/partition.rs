@@ -16,7 +16,7 @@ pub struct Args {
     /// Name from `gleaner data list`, or a folder with the files of a set.
     #[arg(long, default_value_t = DatasetKind::MnistSubset.to_string())]
     data: String,
-    /// How labels are spread over the clients.
+    /// Scheme that distributes labels over the clients.
     #[arg(long, default_value_t = defaults().rule, value_parser = word::parser::<Rule>())]
     scheme: Rule,
     /// Non-IID degree d of the scheme `paper`, a share in [0, 1].

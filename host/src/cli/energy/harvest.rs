@@ -51,7 +51,7 @@ pub struct Args {
     /// Factor on every power.
     #[arg(long, default_value_t = Settings::default().scale)]
     scale: f64,
-    /// Where in the trace the first round begins, in seconds.
+    /// Start of the first round in the trace, in seconds.
     #[arg(long, value_name = "S", default_value_t = Settings::default().start_s)]
     start: f64,
     /// Assume no income after the end of the trace instead of repeating it.

@@ -15,7 +15,7 @@ use super::row::{
     CORTEX_M0_PLUS, CORTEX_M4, CORTEX_M33, DebugPort, Emulator, OneEpoch, Row, Uf2Drive, UsbId,
 };
 
-/// What an STM32L4R5 takes, waits for flash left out as in its emulator.
+/// Cycles of an STM32L4R5, without waits for flash, as in its emulator.
 const STM32L4R5_EPOCH: OneEpoch = OneEpoch {
     fixed: 1.8e6,
     per_sample: 43.4e3,

@@ -1,25 +1,25 @@
-//! What a row of the base station's table of boards holds.
+//! A row of the base station's table of boards.
 
 use gleaner_shared::board::Board as Built;
 
-/// What is known of a board.
+/// Facts about a board.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What its image is built from too: names, target, memories, most samples.
+    /// The row that its image is built from: names, target, memories, most samples.
     pub built: &'static Built,
-    /// What a client on it is called until somebody gives it a name.
+    /// Default name of a client on this board.
     pub nickname: &'static str,
     /// The core that runs the client.
     pub core: Core,
     /// The scenario preset with its clock and the energy of a cycle.
     pub preset: &'static str,
-    /// What an order of one epoch takes it.
+    /// Cycles of an order of one epoch.
     pub one_epoch: OneEpoch,
-    /// What emulates it, if anything does.
+    /// Emulator of the board, if there is one.
     pub emulator: Option<Emulator>,
     /// The drive it shows in boot mode, if it does.
     pub boot_drive: Option<Uf2Drive>,
-    /// How a debug probe knows it; a board without one only exists in an emulator.
+    /// Identification by a debug probe; a board without one only exists in an emulator.
     pub debug_port: Option<DebugPort>,
     /// USB devices that are, or carry, this board.
     pub usb: &'static [UsbId],
@@ -39,7 +39,7 @@ pub struct OneEpoch {
 /// The drive of a boot loader that takes UF2 files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uf2Drive {
-    /// What a person calls the board.
+    /// Product name of the board.
     pub product: &'static str,
     /// The label of its drive, which is the `Board-ID` in its `INFO_UF2.TXT`.
     pub label: &'static str,
@@ -47,7 +47,7 @@ pub struct Uf2Drive {
     pub family: u32,
 }
 
-/// How a debug probe knows a chip.
+/// Identification of a chip by a debug probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebugPort {
     /// The register with its maker's number.
@@ -78,7 +78,7 @@ impl UsbId {
 /// A core of ARM's Cortex-M line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// What people call it.
+    /// Common name of the core.
     pub title: &'static str,
     /// Its part number in CPUID (ARM DDI 0403, B3.2.3).
     pub part_number: u32,

@@ -53,7 +53,7 @@ pub enum Link {
     Simulated,
 }
 
-/// What it takes to open a link.
+/// Way to open a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Connect to this place.

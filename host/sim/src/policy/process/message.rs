@@ -1,4 +1,4 @@
-//! What goes over the two lines between the base station and a program that schedules: one JSON
+//! Messages between the base station and a scheduler program: one JSON
 //! object per line, `docs/guide/schedulers.md` is its text and `docs/examples/schedulers/schema.json` its
 //! schema.
 

@@ -32,7 +32,7 @@ pub struct Series {
     pub band: Vec<(f64, f64, f64)>,
     /// Style of the series.
     pub mark: Mark,
-    /// Which colour it has, counted through the palette.
+    /// Index of the colour in the palette.
     pub colour: usize,
 }
 

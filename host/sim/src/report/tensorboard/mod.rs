@@ -18,7 +18,7 @@ use encode::{append_record, event, version};
 use crate::round::{RoundLog, RoundRow};
 use crate::run::{Observer, RunDirectory, RunError, each_round};
 
-/// Where the events of a run are, in its directory. TensorBoard looks for `tfevents`.
+/// File of a run's events in its directory. TensorBoard looks for `tfevents`.
 const FILE: &str = "tensorboard/events.out.tfevents.0.gleaner";
 
 /// Writes the events of all rounds in the log of a run.

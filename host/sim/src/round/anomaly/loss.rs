@@ -6,7 +6,7 @@ use crate::round::record::Anomaly;
 /// The mean cross-entropy of guessing among ten classes, ln 10.
 const GUESSING: f64 = std::f64::consts::LN_10;
 
-/// How many times as large as the others' median, or as guessing, a loss may be.
+/// Largest accepted ratio of a loss to the others' median or to the loss of guessing.
 const LARGEST: f64 = 10.0;
 
 /// Bounds the losses of a round. The limit follows what others report in this round and last

@@ -23,7 +23,7 @@ pub(in crate::round) fn unusable(model: &[f32], parameters: usize) -> Option<Str
     ))
 }
 
-/// Whose last update could not be used.
+/// Clients whose last update could not be used.
 ///
 /// One client that sends such an update is hostile or broken and is left out. When most clients do,
 /// it is the training that left the range of numbers.

@@ -3,7 +3,7 @@
 use super::{Heard, median};
 use crate::round::record::Anomaly;
 
-/// How many times as long as the others' median an epoch's step may be. Clients whose data differ
+/// Largest accepted ratio of an epoch's step to the others' median. Clients whose data differ
 /// as much as `docs/results/results.md` measures it stay below.
 const LONGEST: f64 = 5.0;
 

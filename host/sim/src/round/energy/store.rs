@@ -58,7 +58,7 @@ impl SimulatedStore {
     /// Promises an order its energy.
     ///
     /// # Errors
-    /// What is missing.
+    /// Energy that is missing.
     pub(in crate::round) const fn reserve(&mut self, cost: PicoJoules) -> Result<(), Shortfall> {
         self.ledger.reserve(cost)
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use read::{each_client, each_energy, each_round, read_rounds};
 pub(super) use write::Logs;
 
-/// How many bytes of each log belong to finished rounds.
+/// Bytes of each log that belong to finished rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
     /// Length of `rounds.jsonl`.
@@ -56,7 +56,7 @@ pub enum LogError {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Description of the damage.
         what: String,
     },
     /// The log is shorter than its checkpoint says.
