@@ -2,7 +2,7 @@
 //!
 //! To add a kind of link:
 //! 1. here, add a variant of [`Link`] with the keys of its own, and follow the compiler through the
-//!    `match`es of this file ([`Link::read`] and [`Link::write`] convert from and to the file's keys);
+//!    `match`es of this file (`Link::read` and `Link::write` convert from and to the file's keys);
 //! 2. if the base station opens the link itself, add a variant of [`Place`] and open it in
 //!    `Endpoint::open` (`link/mod.rs`), with the driver in a file of its own beside `link/serial.rs`.
 //!

@@ -1,8 +1,8 @@
 //! Services of one board outside of a run: rotate its key ([`rekey`]), classify samples
 //! ([`infer`]), measure its energy ([`measure`]), or restart it as a boot drive ([`bootsel`]).
 //!
-//! [`Session`] keeps a line and a session open, over as many attempts as it takes, and passes every
-//! event to a [`Service`], which ends with a result.
+//! `Session` keeps a line and a session open, over as many attempts as it takes, and passes every
+//! event to a `Service`, which ends with a result.
 
 pub mod bootsel;
 pub mod infer;
