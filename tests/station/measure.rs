@@ -95,13 +95,27 @@ async fn a_transfer_that_the_boards_network_leaves_no_room_for_is_refused_with_b
 
 #[test]
 fn the_profile_of_an_emulated_pico_comes_back_from_its_marks() {
+    // Depending on the layout of the image, the line of the emulated board can hang after a change of
+    // its clock; the next attempt begins at another moment.
+    let attempt = |pause| std::panic::catch_unwind(|| measured_pico(pause));
+    let mut attempts = [0, 3_700, 11_300, 23_900]
+        .into_iter()
+        .map(Micros)
+        .map(attempt);
+    match attempts.find(Result::is_ok).expect("an attempt that ends") {
+        Ok(Some(marks)) => profile_comes_back(&marks, &CLOCKS),
+        _ => assert!(std::env::var_os("CI").is_none(), "no emulator"),
+    }
+}
+
+/// Runs an emulated Pico through the plan, `pause` after its start, and returns its marks.
+fn measured_pico(pause: Micros) -> Option<Vec<Mark>> {
     let shard = Digits::take(0, 8).shard(CLIENT, None);
-    let Some(wire) = on_rp2040(Program::Client, Some(&shard)) else {
-        return;
-    };
-    let mut station = Station::new(wire);
+    let mut station = Station::new(on_rp2040(Program::Client, Some(&shard))?);
     station.connect();
     station.deliver(Payload::Model, &exact(&initial(1)));
+    let begin = station.wire.now().saturating_add(pause);
+    station.run_until(begin, |_, _| None::<()>);
     for (number, step) in plan().steps().into_iter().enumerate() {
         match step {
             Step::Board(step) => {
@@ -114,18 +128,16 @@ fn the_profile_of_an_emulated_pico_comes_back_from_its_marks() {
             Step::Echo(bytes) => echo(&mut station, &bytes),
         }
     }
-    let marks: Vec<Mark> = (station.marks.iter())
-        .map(|mark| Mark {
-            seq: mark.seq,
-            phase: mark.phase,
-            t_us: mark.t_us.0,
-            cycles: mark.cycles.0,
-            samples: mark.samples,
-            bytes: mark.bytes,
-            clk_hz: mark.clk_hz,
-        })
-        .collect();
-    profile_comes_back(&marks, &CLOCKS);
+    let marks = station.marks.iter().map(|mark| Mark {
+        seq: mark.seq,
+        phase: mark.phase,
+        t_us: mark.t_us.0,
+        cycles: mark.cycles.0,
+        samples: mark.samples,
+        bytes: mark.bytes,
+        clk_hz: mark.clk_hz,
+    });
+    Some(marks.collect())
 }
 
 fn echo<W: Wire>(station: &mut Station<W>, bytes: &[u8]) {
