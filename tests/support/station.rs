@@ -198,6 +198,15 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// When they do not.
     #[track_caller]
     pub fn deliver(&mut self, payload: Payload, bytes: &[u8]) -> Offer {
+        self.try_deliver(payload, bytes)
+            .expect("the transfer arrives")
+    }
+
+    /// Delivers bytes to the client; returns `None` if the transfer does not arrive in time.
+    ///
+    /// # Panics
+    /// When the client rejects the transfer or there is no session.
+    pub fn try_deliver(&mut self, payload: Payload, bytes: &[u8]) -> Option<Offer> {
         self.source = bytes.to_vec();
         let now = self.wire.now();
         let offer = self
@@ -221,7 +230,6 @@ impl<W: Wire, K: Keyring> Station<W, K> {
             }
             _ => None,
         })
-        .expect("the transfer arrives")
     }
 
     /// Waits for the report of a round.
