@@ -102,7 +102,7 @@ fn the_profile_of_an_emulated_pico_comes_back_from_its_marks() {
         let Some(wire) = on_rp2040(Program::Client, Some(&shard)) else {
             return;
         };
-        if let Some(marks) = measured(Station::new(wire), Micros(pause)) {
+        if let Some(marks) = measured_marks(Station::new(wire), Micros(pause)) {
             return profile_comes_back(&marks, &CLOCKS);
         }
     }
@@ -111,7 +111,7 @@ fn the_profile_of_an_emulated_pico_comes_back_from_its_marks() {
 
 /// Runs a board through the plan, `pause` after its first model, and returns its marks, or `None` if
 /// its line hangs.
-fn measured<W: Wire>(mut station: Station<W>, pause: Micros) -> Option<Vec<Mark>> {
+fn measured_marks<W: Wire>(mut station: Station<W>, pause: Micros) -> Option<Vec<Mark>> {
     station.connect();
     station.deliver(Payload::Model, &exact(&initial(1)));
     let begin = station.wire.now().saturating_add(pause);
