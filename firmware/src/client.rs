@@ -33,9 +33,6 @@ use crate::saved::{Region, Saved, SavedState};
 /// has four parts.
 const ANSWERS: usize = 5;
 
-/// Estimate of the cycles to code a weight, used before the first measurement.
-const CYCLES_PER_WEIGHT: u64 = 100;
-
 /// The next task of the runner, besides serving the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -111,8 +108,8 @@ pub struct Client<'a, P: Platform> {
     receiving: bool,
     /// The supply's voltage, as last measured.
     millivolts: Option<u16>,
-    /// Expected cycles of the work of an order: measured values once there are any.
-    pace: Pace,
+    /// Cycles of receiving models that no order has paid for yet.
+    unpaid_apply: Cycles,
     answers: Deque<DeviceToHost, ANSWERS>,
     reboot: bool,
     /// Whether to restart as a drive.
@@ -132,7 +129,6 @@ impl<'a, P: Platform> Client<'a, P> {
         let found = saved
             .as_ref()
             .map_or_else(SavedState::default, |it| *it.state());
-        let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
             flashed,
             store: ClientLedger::new(retained, &found),
@@ -150,11 +146,7 @@ impl<'a, P: Platform> Client<'a, P> {
             step: None,
             receiving: false,
             millivolts: None,
-            pace: Pace {
-                epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
-                apply: Cycles::ZERO,
-                encode: Cycles(CYCLES_PER_WEIGHT * Params::COUNT as u64),
-            },
+            unpaid_apply: Cycles::ZERO,
             answers: Deque::new(),
             reboot: false,
             drive: false,

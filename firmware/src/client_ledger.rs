@@ -25,12 +25,19 @@ struct Open {
     client: u32,
     ledger: Ledger,
     cost: CostModel,
+    pace: Pace,
     income_round: Option<u32>,
-    /// The current round, until its waiting is charged.
+    /// The current round, until it is ended.
     round: Option<RoundEnergy>,
     /// Energy spent before the round.
     before: Spent,
 }
+
+/// The shortfall of a client that is not provisioned.
+const NOT_PROVISIONED: Shortfall = Shortfall {
+    needed: PicoJoules::MAX,
+    available: PicoJoules::ZERO,
+};
 
 impl Open {
     /// Charges the work since the last charge; returns false if the store could not pay for all of
@@ -122,6 +129,7 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
             client: provision.client,
             ledger,
             cost: provision.cost,
+            pace: provision.pace,
             income_round,
             round,
             before: snapshot.spent,
@@ -131,8 +139,20 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
         Some(snapshot)
     }
 
-    /// Begins the round of an order, once: charges the rest of the previous round, then round
-    /// harvest and leakage.
+    /// Returns the expected cycles of the client's work, as provisioned.
+    pub fn pace(&self) -> Pace {
+        self.open.map(|open| open.pace).unwrap_or_default()
+    }
+
+    /// Expects epochs of so many cycles, on more samples than the base station knows of.
+    pub fn expect_epoch(&mut self, cycles: Cycles) {
+        if let Some(open) = &mut self.open {
+            open.pace.epoch = cycles;
+        }
+    }
+
+    /// Begins the round of an order, once, and ends the previous one. The round's harvest is booked
+    /// when it ends.
     pub fn begin_round(&mut self, order: &Order) {
         if self
             .open
@@ -144,44 +164,68 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
         if let Some(open) = &mut self.open {
             open.income_round = Some(order.round);
             open.before = open.ledger.snapshot().spent;
-            open.ledger.begin_round(order.income, order.period);
-            open.round = Some(RoundEnergy::open(order.listening, order.period));
+            open.round = Some(RoundEnergy::open(
+                order.listening,
+                order.period,
+                order.income,
+            ));
             self.save();
         }
     }
 
-    /// Reserves the expected cost of an order.
+    /// Reserves the expected cost of an order from what is stored; `apply` are the cycles of
+    /// receiving its model.
     ///
-    /// A round whose waiting is already charged, for example after a cancelled order, is not
-    /// charged for it again.
+    /// A round that has ended, for example after a cancelled order, is not charged for listening and
+    /// sleep again.
     ///
     /// # Errors
     /// Returns the shortfall; without a provision everything is missing.
-    pub fn reserve(&mut self, order: &Order, pace: &Pace) -> Result<PicoJoules, Shortfall> {
+    pub fn reserve(&mut self, order: &Order, apply: Cycles) -> Result<PicoJoules, Shortfall> {
+        let (needed, mut round, ordered) = self.expected(order, apply)?;
         let Some(open) = &mut self.open else {
-            return Err(Shortfall {
-                needed: PicoJoules::MAX,
-                available: PicoJoules::ZERO,
-            });
+            return Err(NOT_PROVISIONED);
         };
-        let ordered = match open.round {
-            Some(_) => order.activity(),
-            None => Activity {
-                listening: Micros::ZERO,
-                window: Micros::ZERO,
-                period: Micros::ZERO,
-                ..order.activity()
-            },
-        };
-        let mut round = (open.round).unwrap_or(RoundEnergy::open(Micros::ZERO, Micros::ZERO));
-        let needed = round.expected(&ordered, pace, &open.cost);
         open.ledger.settle();
         open.ledger.reserve(needed)?;
         round.take(&ordered);
-        round.count(|done| done.apply = done.apply.saturating_add(pace.apply));
+        round.count(|done| done.apply = done.apply.saturating_add(apply));
         open.round = Some(round);
         self.charge();
         Ok(needed)
+    }
+
+    /// Checks that the store can pay for an order, before its model is received.
+    ///
+    /// # Errors
+    /// As [`Self::reserve`].
+    pub fn check(&self, order: &Order, apply: Cycles) -> Result<(), Shortfall> {
+        let (needed, ..) = self.expected(order, apply)?;
+        let mut ledger = self.open.ok_or(NOT_PROVISIONED)?.ledger;
+        ledger.settle();
+        ledger.reserve(needed)
+    }
+
+    fn expected(
+        &self,
+        order: &Order,
+        apply: Cycles,
+    ) -> Result<(PicoJoules, RoundEnergy, Activity), Shortfall> {
+        let open = self.open.as_ref().ok_or(NOT_PROVISIONED)?;
+        let ended = RoundEnergy::open(Micros::ZERO, Micros::ZERO, PicoJoules::ZERO);
+        let (round, ordered) = match open.round {
+            Some(round) => (round, order.activity()),
+            None => {
+                let again = Activity {
+                    listening: Micros::ZERO,
+                    period: Micros::ZERO,
+                    ..order.activity()
+                };
+                (ended, again)
+            }
+        };
+        let needed = round.expected(&ordered, &open.pace, apply, &open.cost);
+        Ok((needed, round, ordered))
     }
 
     /// Counts work of the round; it is charged later.
@@ -195,19 +239,19 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
     /// provision, as in a measurement, work is free.
     pub fn charge(&mut self) -> bool {
         let held = self.open.as_mut().is_none_or(Open::charge);
-        self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
         self.save();
         held
     }
 
-    /// Ends a round: charges the counted work and, once, the waiting until the next round. The
-    /// unused part of the reservation is available again.
+    /// Ends a round, once: charges the counted work, then nets listening, sleep and leakage with the
+    /// harvest. The unused part of the reservation is available again.
     pub fn finish(&mut self) {
         let Some(open) = &mut self.open else { return };
-        if let Some(mut round) = open.round.take() {
-            round.wait();
-            let held = open.pay(&round.charge(&open.cost));
-            self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
+        open.charge();
+        if let Some(round) = open.round.take() {
+            let unpaid = open.ledger.end_round(&round.end(&open.cost)).unpaid;
+            let browned_out = u32::from(unpaid > PicoJoules::ZERO);
+            self.record.brownouts = self.record.brownouts.saturating_add(browned_out);
         }
         open.ledger.settle();
         self.save();
@@ -218,8 +262,7 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
         if let Some(open) = &mut self.open {
             let mut due = Spent::ZERO;
             due[Phase::Evaluate] = open.cost.compute.energy(cycles, 0);
-            let held = open.pay(&due);
-            self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
+            open.pay(&due);
             self.save();
         }
     }
@@ -278,10 +321,17 @@ mod tests {
                     per_epoch: PicoJoules::ZERO,
                 },
                 receive: NanoWatts(3_000),
-                idle: NanoWatts(2_000),
                 sleep: NanoWatts(1_000),
+                save: PicoJoules(70),
                 clock: HertzInt(1_000_000),
                 ..CostModel::default()
+            },
+            pace: Pace {
+                epoch: Cycles(100),
+                evaluate: Cycles(50),
+                encode: Cycles(20),
+                seal: Cycles(5),
+                ..Pace::default()
             },
             ledger: Ledger::new(PicoJoules(1_000_000), CAPACITY).snapshot(),
             last_round: last_round.map(|round| mark(run, round)),
@@ -297,21 +347,14 @@ mod tests {
             uplink_bits: 8,
             epochs: 1,
             power: NanoWatts(1),
+            drawn: NanoWatts(1),
             airtime: Micros(1),
             learning_rate_q24: 1,
             seed: 1,
             model: ModelHash::default(),
-            deadline: Micros(500),
             period: Micros(1_000),
             listening: Micros(10),
             income: PicoJoules(400),
-        }
-    }
-
-    fn pace(cycles: u64) -> Pace {
-        Pace {
-            epoch: Cycles(cycles),
-            ..Pace::default()
         }
     }
 
@@ -333,7 +376,7 @@ mod tests {
         let mut before = ClientLedger::new(&mut memory, &SavedState::default());
         before.provision(&provision(1, None));
         before.begin_round(&order(1));
-        before.reserve(&order(1), &pace(100)).unwrap();
+        before.reserve(&order(1), Cycles::ZERO).unwrap();
         before.count(|done| done.train = Cycles(100));
         assert!(before.charge());
         let spent = before.snapshot().unwrap();
@@ -345,20 +388,22 @@ mod tests {
         after.begin_round(&order(1));
         assert_eq!(after.snapshot(), Some(spent));
         after.begin_round(&order(2));
+        assert_eq!(after.snapshot().unwrap().harvested, PicoJoules(400));
+        after.finish();
         assert_eq!(after.snapshot().unwrap().harvested, PicoJoules(800));
     }
 
     #[test]
-    fn a_rounds_waiting_is_charged_once_however_the_round_ends() {
-        // Awake for 500 us, less 10 of hearing and 100 of computing; asleep for the other 500.
-        let expected = (780, 500);
+    fn a_round_is_ended_once_however_it_ends() {
+        // The model is saved once; of 1,000 us, 10 are listened and 100 computed.
+        let expected = (70, 890);
         let mut memory = [0xFF; RECORD_BYTES];
         let started = |memory: &mut [u8; RECORD_BYTES]| {
             memory.fill(0xFF);
             let mut store = ClientLedger::new(memory, &SavedState::default());
             store.provision(&provision(1, None));
             store.begin_round(&order(1));
-            store.reserve(&order(1), &pace(100)).unwrap();
+            store.reserve(&order(1), Cycles::ZERO).unwrap();
             store.count(|done| done.train = Cycles(100));
             store.charge();
             assert_eq!(spent(&store, Phase::Idle), 0);
@@ -400,13 +445,14 @@ mod tests {
         assert_eq!(spent(&store, Phase::Sleep), 990);
         assert_eq!(store.spent().total(), PicoJoules(1_020));
         // Another order of a charged round costs its work alone.
-        let needed = store.reserve(&order(1), &pace(100)).unwrap();
-        assert_eq!(needed, PicoJoules(375_000));
+        let needed = store.reserve(&order(1), Cycles(25)).unwrap();
+        // 200 cycles, and the model is saved.
+        assert_eq!(needed, PicoJoules(500_000 + 70));
         assert_eq!(spent(&store, Phase::Receive), 30);
     }
 
     #[test]
-    fn waiting_that_the_store_cannot_pay_is_counted_and_never_negative() {
+    fn sleep_that_the_store_cannot_pay_is_a_brown_out() {
         let mut poor = provision(1, None);
         poor.ledger = Ledger::new(PicoJoules(1), CAPACITY).snapshot();
         let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
@@ -416,7 +462,7 @@ mod tests {
         let snapshot = store.snapshot().unwrap();
         assert_eq!(snapshot.stored, PicoJoules::ZERO);
         assert_eq!(snapshot.spent.total(), PicoJoules(401));
-        assert!(snapshot.is_consistent());
+        assert!(snapshot.is_consistent() && !snapshot.off);
         assert_eq!(store.brownouts(), 1);
     }
 
@@ -444,11 +490,13 @@ mod tests {
         let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
         store.provision(&provision(1, None));
         store.begin_round(&order(1));
-        // The cost of an order includes half an epoch of evaluation and the broadcast; the work
-        // leaves no waiting in the window of 500 us.
-        let shortfall = store.reserve(&order(1), &pace(1_000)).unwrap_err();
-        assert_eq!(shortfall.needed, PicoJoules(3_750_000 + 30));
-        assert_eq!(shortfall.available, PicoJoules(1_000_400));
+        // 825 cycles of receiving the model and 175 of the rest leave no sleep; the broadcast and the
+        // saving remain. The harvest of the round is yet to come.
+        let shortfall = store.reserve(&order(1), Cycles(825)).unwrap_err();
+        assert_eq!(shortfall.needed, PicoJoules(2_500_000 + 30 + 70));
+        assert_eq!(shortfall.available, PicoJoules(1_000_000));
+        assert_eq!(store.check(&order(1), Cycles(825)), Err(shortfall));
+        assert_eq!(store.check(&order(1), Cycles(1)), Ok(()));
         assert_eq!(store.snapshot().unwrap().spent, Spent::ZERO);
     }
 

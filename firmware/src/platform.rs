@@ -41,8 +41,6 @@ pub trait Platform {
 
     /// The board's name, as reported to the base station.
     const NAME: &'static str;
-    /// Estimate of the cycles per sample and epoch, used before the first measurement.
-    const CYCLES_PER_SAMPLE: u32;
 
     /// Returns the high-water mark of the stack; with several stacks, of the one with the least
     /// left.

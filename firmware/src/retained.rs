@@ -12,7 +12,7 @@ use crate::round_energy::Unfinished;
 /// Size of the ledger's record in RAM.
 pub const RECORD_BYTES: usize = 288;
 
-const MAGIC: [u8; 4] = *b"GLK3";
+const MAGIC: [u8; 4] = *b"GLK4";
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 /// Offset of the contents, after magic and checksum.
 const BODY: usize = 8;
@@ -83,7 +83,7 @@ pub struct SavedLedger {
     pub run: RunId,
     pub client: u32,
     pub snapshot: Snapshot,
-    /// The round whose income was booked last, so that no income is booked twice.
+    /// The round begun last, so that no income is booked twice.
     pub income_round: Option<u32>,
 }
 
@@ -94,7 +94,7 @@ pub struct Record {
     pub boots: u32,
     /// The ledger, if the board was ever provisioned.
     pub ledger: Option<SavedLedger>,
-    /// The round whose waiting is not charged yet.
+    /// The round that is not ended yet.
     pub unfinished: Option<Unfinished>,
     /// Number of brown-outs of the ledger.
     pub brownouts: u32,
@@ -138,6 +138,7 @@ mod tests {
                     leaked: most,
                     spent: Spent([most; Phase::COUNT]),
                     rounds: u32::MAX,
+                    off: true,
                 },
                 income_round: Some(u32::MAX),
             }),
@@ -145,8 +146,9 @@ mod tests {
                 listening: Micros::MAX,
                 heard: true,
                 cycles: Cycles::MAX,
-                window: Micros::MAX,
+                saves: true,
                 period: Micros::MAX,
+                income: most,
             }),
             brownouts: u32::MAX,
             last_round: Some(RoundMark {

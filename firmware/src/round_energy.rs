@@ -4,7 +4,7 @@
 //! the cost of all work done, so a round costs exactly [`CostModel::round`], however often it is
 //! charged.
 
-use gleaner_shared::energy::{Activity, CostModel, Pace, Spent};
+use gleaner_shared::energy::{Activity, CostModel, Flows, Pace, Spent};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundEnergy {
     ordered: Ordered,
+    income: PicoJoules,
     done: Activity,
     charged: Activity,
 }
@@ -20,7 +21,7 @@ pub struct RoundEnergy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ordered {
     listening: Micros,
-    window: Micros,
+    saves: bool,
     period: Micros,
 }
 
@@ -33,22 +34,25 @@ pub struct Unfinished {
     pub heard: bool,
     /// Cycles charged so far.
     pub cycles: Cycles,
-    /// Time the client stays awake.
-    pub window: Micros,
+    /// Whether the model is written to flash at the end of the round.
+    pub saves: bool,
     /// Time from the start of the round to the next.
     pub period: Micros,
+    /// Energy harvested in the round, booked at its end.
+    pub income: PicoJoules,
 }
 
 impl RoundEnergy {
     /// Opens a round without work: the client receives the broadcast and sleeps.
     #[must_use]
-    pub fn open(listening: Micros, period: Micros) -> Self {
+    pub fn open(listening: Micros, period: Micros, income: PicoJoules) -> Self {
         Self {
             ordered: Ordered {
                 listening,
-                window: listening,
+                saves: false,
                 period,
             },
+            income,
             done: Activity::default(),
             charged: Activity::default(),
         }
@@ -68,9 +72,10 @@ impl RoundEnergy {
         Self {
             ordered: Ordered {
                 listening: saved.listening,
-                window: saved.window,
+                saves: saved.saves,
                 period: saved.period,
             },
+            income: saved.income,
             done,
             charged: done,
         }
@@ -82,14 +87,22 @@ impl RoundEnergy {
             listening: self.ordered.listening,
             heard: self.charged.listening == self.ordered.listening,
             cycles: self.charged.cycles(),
-            window: self.ordered.window,
+            saves: self.ordered.saves,
             period: self.ordered.period,
+            income: self.income,
         }
     }
 
-    /// Returns the expected cost of an order beyond what is already charged.
-    pub fn expected(&self, order: &Activity, pace: &Pace, cost: &CostModel) -> PicoJoules {
-        let mut whole = order.at_pace(pace);
+    /// Returns the expected cost of an order beyond what is already charged; `apply` are the cycles
+    /// of receiving its model.
+    pub fn expected(
+        &self,
+        order: &Activity,
+        pace: &Pace,
+        apply: Cycles,
+        cost: &CostModel,
+    ) -> PicoJoules {
+        let mut whole = order.at_pace(pace, apply);
         whole.apply = whole.apply.saturating_add(self.charged.cycles());
         let charged = cost.round(&self.charged).total();
         cost.round(&whole).total().saturating_sub(charged)
@@ -99,7 +112,7 @@ impl RoundEnergy {
     pub fn take(&mut self, order: &Activity) {
         self.ordered = Ordered {
             listening: order.listening,
-            window: order.window,
+            saves: order.saves,
             period: order.period,
         };
         self.done.listening = order.listening;
@@ -110,11 +123,17 @@ impl RoundEnergy {
         work(&mut self.done);
     }
 
-    /// Counts the rest of the round as waiting.
-    pub fn wait(&mut self) {
+    /// Ends the round: returns its flows beside the work that was charged before.
+    pub fn end(mut self, cost: &CostModel) -> Flows {
         self.done.listening = self.ordered.listening;
-        self.done.window = self.ordered.window;
+        self.done.saves = self.ordered.saves;
         self.done.period = self.ordered.period;
+        Flows {
+            income: self.income,
+            standing: self.charge(cost),
+            period: self.ordered.period,
+            boot: cost.boot,
+        }
     }
 
     /// Returns the energy to charge for the work since the last call.
@@ -139,8 +158,8 @@ mod tests {
                 per_epoch: PicoJoules(3),
             },
             receive: NanoWatts(1_700),
-            idle: NanoWatts(900),
             sleep: NanoWatts(130),
+            save: PicoJoules(17),
             clock: HertzInt(3_000_000),
             ..CostModel::default()
         }
@@ -149,9 +168,9 @@ mod tests {
     fn order() -> Activity {
         Activity {
             epochs: 2,
-            power: NanoWatts(2_000),
+            drawn: NanoWatts(2_000),
             airtime: Micros(11),
-            window: Micros(500),
+            saves: true,
             ..Activity::resting(Micros(7), Micros(1_000))
         }
     }
@@ -165,7 +184,10 @@ mod tests {
             ..order
         };
         for every in [1, 3, 70] {
-            let (mut round, mut spent) = (RoundEnergy::open(Micros(7), Micros(1_000)), Spent::ZERO);
+            let (mut round, mut spent) = (
+                RoundEnergy::open(Micros(7), Micros(1_000), PicoJoules(5)),
+                Spent::ZERO,
+            );
             round.take(&order);
             for cycle in 1..=70 {
                 round.count(|done| done.train.0 += 1);
@@ -178,31 +200,32 @@ mod tests {
             }
             round.count(|done| {
                 done.encode = Cycles(9);
-                (done.power, done.airtime) = (order.power, order.airtime);
+                (done.drawn, done.airtime) = (order.drawn, order.airtime);
             });
-            round.wait();
-            spent = spent.saturating_add(&round.charge(&cost));
+            let flows = round.end(&cost);
+            spent = spent.saturating_add(&flows.standing);
+            assert_eq!((flows.income, flows.period), (PicoJoules(5), order.period));
             assert_eq!(spent, cost.round(&whole), "every {every}");
         }
     }
 
     #[test]
-    fn a_reset_charges_the_waiting_once_and_shorter_by_the_work_before() {
+    fn a_reset_charges_the_sleep_once_and_shorter_by_the_work_before() {
         let cost = cost();
-        let mut before = RoundEnergy::open(Micros(7), Micros(1_000));
+        let mut before = RoundEnergy::open(Micros(7), Micros(1_000), PicoJoules(5));
         before.take(&order());
         before.count(|done| done.train = Cycles(300));
         let first = before.charge(&cost);
         assert!(first.of(Phase::Receive) > PicoJoules::ZERO);
         assert_eq!(first.waiting(), PicoJoules::ZERO);
 
-        let mut after = RoundEnergy::resume(&before.unfinished());
-        after.wait();
-        let rest = after.charge(&cost);
-        assert_eq!(rest.of(Phase::Receive), PicoJoules::ZERO);
-        assert_eq!(rest.compute(), PicoJoules::ZERO);
-        // 500 us less 7 us of listening and 100 us of computing, at 0.9 uW.
-        assert_eq!(rest.of(Phase::Idle), PicoJoules(354));
-        assert_eq!(rest.of(Phase::Sleep), PicoJoules(65));
+        let after = RoundEnergy::resume(&before.unfinished());
+        let flows = after.end(&cost);
+        assert_eq!(flows.income, PicoJoules(5));
+        assert_eq!(flows.standing.of(Phase::Receive), PicoJoules::ZERO);
+        assert_eq!(flows.standing.compute(), PicoJoules::ZERO);
+        assert_eq!(flows.standing.of(Phase::Idle), PicoJoules(17));
+        // 1,000 us less 7 us of listening and 100 us of computing, at 0.13 uW.
+        assert_eq!(flows.standing.of(Phase::Sleep), PicoJoules(116));
     }
 }

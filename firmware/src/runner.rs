@@ -12,7 +12,7 @@ use gleaner_shared::mlp::Helper;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::link::{DeviceLink, Event, Timing};
-use gleaner_shared::wire::message::DeviceToHost;
+use gleaner_shared::wire::message::{DeviceToHost, Payload};
 
 use crate::app::App;
 use crate::board::BAUD;
@@ -227,15 +227,16 @@ impl<P: Platform> Runner<P> {
                 None => &mut [],
             };
             if let Some(event) = self.link.receive(now, &mut bytes, store) {
-                let applies = match &event {
-                    Event::Received(offer) => offer.payload.is_model(),
-                    _ => false,
+                let whole = match &event {
+                    Event::Received(offer) if offer.payload.is_model() => {
+                        offer.payload == Payload::Model
+                    }
+                    _ => {
+                        self.client
+                            .handle(&mut self.link, event, memory.as_deref_mut());
+                        continue;
+                    }
                 };
-                if !applies {
-                    self.client
-                        .handle(&mut self.link, event, memory.as_deref_mut());
-                    continue;
-                }
                 if self.marks.phase().is_some() {
                     self.parts.gauge.show(Phase::Apply);
                     let (now, hz) = (self.parts.clock.now(), self.parts.gauge.clock_hz());
@@ -246,7 +247,7 @@ impl<P: Platform> Runner<P> {
                     .handle(&mut self.link, event, memory.as_deref_mut());
                 let end = self.parts.cycles.read();
                 let cycles = self.parts.cycles.between(start, end);
-                self.client.applied(cycles);
+                self.client.applied(cycles, whole);
                 self.marks.worked(cycles, 0);
             }
         }

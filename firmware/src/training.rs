@@ -44,11 +44,12 @@ impl<P: Platform> Runner<P> {
                 self.enter(Phase::Encode);
                 let (coded, cycles) = self.metered(|| code_update(order, number, memory));
                 (length, report.trained) = (coded, coded > 0);
-                self.client.coded(cycles);
                 self.marks.worked(cycles, 0);
-                self.client.store().count(|done| {
-                    done.encode = cycles;
-                    (done.power, done.airtime) = (order.power, order.airtime);
+                let store = self.client.store();
+                let seal = store.pace().seal;
+                store.count(|done| {
+                    done.encode = cycles.saturating_add(seal);
+                    (done.drawn, done.airtime) = (order.drawn, order.airtime);
                 });
             }
         }

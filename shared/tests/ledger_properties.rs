@@ -1,13 +1,13 @@
 //! The ledger's identity and the queue, over random schedules.
 
-use gleaner_shared::energy::{EnergyQueue, EnergyStore, Ledger, Phase};
+use gleaner_shared::energy::{EnergyQueue, EnergyStore, Flows, Ledger, Phase, Spent};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use proptest::prelude::*;
 
 /// An operation on a store.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Income(u64, u64),
+    End(u64, u64, Phase, u64),
     Reserve(u64),
     Spend(Phase, u64),
     Settle,
@@ -20,7 +20,8 @@ fn amount() -> impl Strategy<Value = u64> {
 fn event() -> impl Strategy<Value = Event> {
     let phase = (0..8u8).prop_map(|code| Phase::from_code(code).unwrap());
     prop_oneof![
-        (amount(), amount()).prop_map(|(income, time)| Event::Income(income, time)),
+        (amount(), amount(), phase.clone(), amount())
+            .prop_map(|(income, time, on, cost)| Event::End(income, time, on, cost)),
         amount().prop_map(Event::Reserve),
         (phase, amount()).prop_map(|(on, amount)| Event::Spend(on, amount)),
         Just(Event::Settle),
@@ -32,19 +33,30 @@ proptest! {
     fn identity_holds_after_every_event(
         initial in amount(),
         (capacity, charge_permille, leakage) in (amount(), 0..1_200u16, 0..1_000_000u64),
+        (restart, boot) in (amount(), amount()),
         events in prop::collection::vec(event(), 0..200),
     ) {
         let store = EnergyStore {
             capacity: PicoJoules(capacity),
             charge_permille,
             leakage: NanoWatts(leakage),
+            restart: PicoJoules(restart),
         };
         let mut ledger = Ledger::new(PicoJoules(initial), store);
         for event in events {
             let before = ledger;
             match event {
-                Event::Income(income, time) => {
-                    ledger.begin_round(PicoJoules(income), Micros(time));
+                Event::End(income, time, on, cost) => {
+                    let mut standing = Spent::ZERO;
+                    standing[on] = PicoJoules(cost);
+                    let unpaid = ledger.end_round(&Flows {
+                        income: PicoJoules(income),
+                        standing,
+                        period: Micros(time),
+                        boot: PicoJoules(boot),
+                    }).unpaid;
+                    let overflow = ledger.snapshot().since(&before.snapshot()).overflow;
+                    prop_assert!(unpaid.0 == 0 || overflow.0 == 0, "{unpaid} {overflow}");
                 }
                 Event::Reserve(cost) => match ledger.reserve(PicoJoules(cost)) {
                     Ok(()) => prop_assert!(cost <= before.available().0),
@@ -92,8 +104,8 @@ proptest! {
         let mut expected = 0i64;
         for (income, spent) in rounds {
             let before = ledger.snapshot();
-            ledger.begin_round(PicoJoules(income), Micros::ZERO);
             let _ = ledger.spend(Phase::Train, PicoJoules(spent));
+            let _ = ledger.end_round(&Flows { income: PicoJoules(income), ..Flows::default() });
             queue.update(&ledger.snapshot().since(&before));
             expected = (expected - (income as i64 - spent as i64)).max(0);
             prop_assert_eq!(queue.0.0 as i64, expected);

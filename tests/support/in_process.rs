@@ -39,7 +39,7 @@ const BYTE_NANOS: u64 = 10_851;
 /// Modelled time of one look at the clock during training.
 const STEP_MICROS: u64 = 5;
 
-/// Cycles an epoch takes per sample, before one was measured.
+/// Expected cycles of an epoch per sample.
 pub const CYCLES_PER_SAMPLE: u32 = 80_000;
 
 /// Samples the application keeps.
@@ -345,7 +345,6 @@ impl<T: Write> Platform for InProcessBoard<T> {
     type Gauge = VirtualGauge;
 
     const NAME: &'static str = "in-process";
-    const CYCLES_PER_SAMPLE: u32 = CYCLES_PER_SAMPLE;
 
     fn stack_use() -> StackUse {
         StackUse::default()

@@ -14,8 +14,9 @@ use crate::platform::Platform;
 impl<P: Platform> Client<'_, P> {
     /// Ends training with its report; the update is in the first `length` bytes of the error rows.
     pub fn finish_training(&mut self, report: Report, length: usize) {
-        if report.epochs > 0 {
-            self.pace.epoch = Cycles(report.cycles.0 / u64::from(report.epochs));
+        if !self.exact && report.epochs > 0 {
+            let epoch = Cycles(report.cycles.0 / u64::from(report.epochs));
+            self.store.expect_epoch(epoch);
         }
         self.phase = Phase::Uploading {
             report,
@@ -71,14 +72,11 @@ impl<P: Platform> Client<'_, P> {
         }
     }
 
-    /// Records the cycles of applying a change of the model; the next order pays for them.
-    pub(crate) const fn applied(&mut self, cycles: Cycles) {
-        self.pace.apply = self.pace.apply.saturating_add(cycles);
-    }
-
-    /// Records the cycles of coding an update.
-    pub(crate) const fn coded(&mut self, cycles: Cycles) {
-        self.pace.encode = cycles;
+    /// Records the cycles of applying a model, or a change of it; the next order pays for them and
+    /// for opening its frames.
+    pub(crate) fn applied(&mut self, cycles: Cycles, whole: bool) {
+        let cycles = cycles.saturating_add(self.store.pace().opening(whole));
+        self.unpaid_apply = self.unpaid_apply.saturating_add(cycles);
     }
 
     /// Closes a round, whatever became of its order.
@@ -156,16 +154,20 @@ impl<P: Platform> Client<'_, P> {
         if self.flashed.data.is_none() || self.flashed.client() != self.number {
             return Err(DeclineReason::Shard(self.flashed.status));
         }
-        if self.model != Some(order.model) {
-            return Err(DeclineReason::Model);
-        }
         if order.epochs == 0 || upload_width(order.uplink_bits).is_none() {
             return Err(DeclineReason::Invalid);
         }
-        let reserved = self.store.reserve(order, &self.pace);
+        if self.model != Some(order.model) {
+            // A model is received only for an order that can be paid.
+            let to_come = self.store.pace().applying(self.model.is_none());
+            let apply = self.unpaid_apply.saturating_add(to_come);
+            let payable = self.store.check(order, apply);
+            return Err(payable.map_or_else(DeclineReason::Energy, |()| DeclineReason::Model));
+        }
+        let reserved = self.store.reserve(order, self.unpaid_apply);
         let reserved = reserved.map_err(DeclineReason::Energy)?;
         // Paid; the cycles of a declined order stay for the next one.
-        self.pace.apply = Cycles::ZERO;
+        self.unpaid_apply = Cycles::ZERO;
         Ok(reserved)
     }
 

@@ -13,7 +13,7 @@ use super::region::{PAGE, PAGES, Region, Unwritable, is_marked};
 /// Sectors of the ring.
 pub const JOURNAL_SECTORS: usize = 4;
 
-const MAGIC: [u8; 4] = *b"GLJ2";
+const MAGIC: [u8; 4] = *b"GLJ3";
 const RING: u32 = (JOURNAL_SECTORS * PAGES) as u32;
 /// Pages tried for a record: two sectors, so that the sector with the newest record is never
 /// erased.

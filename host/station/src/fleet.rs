@@ -276,6 +276,10 @@ impl Fleet for StationFleet {
         self.fixed.samples()
     }
 
+    fn nonzeros(&self) -> &[u64] {
+        self.fixed.nonzeros()
+    }
+
     fn tensors(&self) -> &[Tensor] {
         self.fixed.tensors()
     }

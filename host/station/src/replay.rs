@@ -185,6 +185,10 @@ impl Fleet for ReplayFleet {
         self.fixed.samples()
     }
 
+    fn nonzeros(&self) -> &[u64] {
+        self.fixed.nonzeros()
+    }
+
     fn tensors(&self) -> &[Tensor] {
         self.fixed.tensors()
     }

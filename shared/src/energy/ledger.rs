@@ -26,8 +26,10 @@ pub struct Snapshot {
     pub leaked: PicoJoules,
     /// Energy spent, by phase.
     pub spent: Spent,
-    /// Rounds whose income was booked.
+    /// Rounds that were ended.
     pub rounds: u32,
+    /// Whether the device is off: it browned out and its store is below the restart level.
+    pub off: bool,
 }
 
 impl Snapshot {
@@ -110,6 +112,22 @@ impl Shortfall {
     }
 }
 
+/// The flows of a whole round beside its order, from its start to the start of the next.
+///
+/// They happen at the same time, so they are netted: income pays standing costs and leakage before
+/// any of it overflows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flows {
+    /// Energy harvested, including the charging loss.
+    pub income: PicoJoules,
+    /// Costs that no order reserved: listening and sleeping. A device that is off has none.
+    pub standing: Spent,
+    /// Length of the round, in which the store leaks.
+    pub period: Micros,
+    /// Energy of starting after a brown-out.
+    pub boot: PicoJoules,
+}
+
 /// The outcome of a spending: a store cannot give more than it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -122,23 +140,24 @@ pub struct Payment {
 
 /// The ledger of one device.
 ///
-/// An order is [reserved](Self::reserve) before any work and [settled](Self::settle) after it, so
-/// that no device starts an order that it cannot finish.
+/// An order is [reserved](Self::reserve) from what is stored before any of its work, so that no
+/// device starts an order that it cannot finish. The income of a round arrives while it lasts and is
+/// booked when it [ends](Self::end_round): no order is paid from it.
 ///
 /// # Examples
 /// ```
-/// use gleaner_shared::energy::{Ledger, Phase, EnergyStore};
-/// use gleaner_shared::units::{Micros, PicoJoules};
+/// use gleaner_shared::energy::{EnergyStore, Flows, Ledger, Phase};
+/// use gleaner_shared::units::PicoJoules;
 ///
-/// let mut ledger = Ledger::new(PicoJoules(100), EnergyStore::lossless(PicoJoules(1_000)));
-/// ledger.begin_round(PicoJoules(400), Micros::ZERO);
+/// let mut ledger = Ledger::new(PicoJoules(500), EnergyStore::lossless(PicoJoules(1_000)));
 /// assert_eq!(ledger.reserve(PicoJoules(600)).unwrap_err().missing(), PicoJoules(100));
 ///
 /// ledger.reserve(PicoJoules(450)).unwrap();
 /// assert_eq!(ledger.spend(Phase::Train, PicoJoules(300)).unpaid, PicoJoules::ZERO);
 /// assert_eq!(ledger.spend(Phase::Transmit, PicoJoules(100)).unpaid, PicoJoules::ZERO);
-/// ledger.settle();
-/// assert_eq!(ledger.snapshot().stored, PicoJoules(100));
+/// let flows = Flows { income: PicoJoules(400), ..Flows::default() };
+/// assert_eq!(ledger.end_round(&flows).unpaid, PicoJoules::ZERO);
+/// assert_eq!(ledger.snapshot().stored, PicoJoules(500));
 /// assert!(ledger.snapshot().is_consistent());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +165,8 @@ pub struct Ledger {
     counters: Snapshot,
     store: EnergyStore,
     reserved: PicoJoules,
+    /// Costs of the round that the store could not pay when they fell due.
+    owed: Spent,
 }
 
 impl Ledger {
@@ -162,9 +183,11 @@ impl Ledger {
                 leaked: PicoJoules::ZERO,
                 spent: Spent::ZERO,
                 rounds: 0,
+                off: false,
             },
             store,
             reserved: PicoJoules::ZERO,
+            owed: Spent::ZERO,
         }
     }
 
@@ -178,6 +201,7 @@ impl Ledger {
             counters: snapshot,
             store,
             reserved: PicoJoules::ZERO,
+            owed: Spent::ZERO,
         })
     }
 
@@ -196,21 +220,50 @@ impl Ledger {
         self.reserved
     }
 
-    /// Returns the energy stored and not reserved.
+    /// Returns the energy stored and not reserved; none in a device that is off.
     pub const fn available(&self) -> PicoJoules {
+        if self.counters.off {
+            return PicoJoules::ZERO;
+        }
         self.counters.stored.saturating_sub(self.reserved)
     }
 
-    /// Books the income of one round, then the leakage until the next round, which begins after
-    /// `period`.
-    pub const fn begin_round(&mut self, income: PicoJoules, period: Micros) {
+    /// Ends a round: books its flows, netted, and returns the payment of all that was still due.
+    ///
+    /// Charging loses a share of the income. What is left of income and store pays what the round
+    /// still owes, the standing costs and the leakage, in this order; only then energy above the
+    /// capacity is overflow. So a round never has both overflow and an unpaid rest. A device with an
+    /// unpaid rest is off until its store has reached the restart level; then it pays for the start.
+    pub const fn end_round(&mut self, flows: &Flows) -> Payment {
         self.counters.rounds = self.counters.rounds.saturating_add(1);
-        self.harvest(income);
-        self.leak(self.store.leak(period));
+        self.settle();
+        self.take_in(flows.income);
+        let mut due = self.owed;
+        if !self.counters.off {
+            due = due.saturating_add(&flows.standing);
+        }
+        self.owed = Spent::ZERO;
+        let payment = self.pay(&due);
+        self.owed = Spent::ZERO;
+        let counters = &mut self.counters;
+        let leaked = smaller(self.store.leak(flows.period).0, counters.stored.0);
+        counters.stored.0 -= leaked;
+        counters.leaked.0 += leaked;
+        let above = counters.stored.saturating_sub(self.store.capacity);
+        counters.stored.0 -= above.0;
+        counters.overflow.0 += above.0;
+        counters.off |= payment.unpaid.0 > 0;
+        let restart = self.store.restart.saturating_add(flows.boot);
+        if counters.off && counters.stored.0 >= restart.0 {
+            counters.off = false;
+            let _ = self.spend(Phase::Idle, flows.boot);
+        }
+        payment
     }
 
-    /// Books an income: charging loses a share, and energy above the capacity is overflow.
-    pub const fn harvest(&mut self, income: PicoJoules) {
+    /// Books an income less its charging loss; the store may exceed its capacity until the round is
+    /// netted.
+    const fn take_in(&mut self, income: PicoJoules) {
         let counters = &mut self.counters;
         // All counters stay below initial + harvested, so bounding this sum keeps every one of them
         // from overflowing: after 18 MJ a ledger accepts no more income.
@@ -219,21 +272,9 @@ impl Ledger {
             .saturating_sub(counters.harvested);
         let income = smaller(income.0, headroom.0);
         let lost = self.store.charging_loss(PicoJoules(income)).0;
-        let arrived = income - lost;
-        let room = self.store.capacity.saturating_sub(counters.stored);
-        let kept = smaller(arrived, room.0);
         counters.harvested.0 += income;
         counters.conversion.0 += lost;
-        counters.stored.0 += kept;
-        counters.overflow.0 += arrived - kept;
-    }
-
-    /// Books leakage, at most the energy stored.
-    pub const fn leak(&mut self, amount: PicoJoules) {
-        let leaked = smaller(amount.0, self.counters.stored.0);
-        self.counters.stored.0 -= leaked;
-        self.counters.leaked.0 += leaked;
-        self.reserved.0 = smaller(self.reserved.0, self.counters.stored.0);
+        counters.stored.0 += income - lost;
     }
 
     /// Reserves `cost` for an order before its work.
@@ -252,12 +293,15 @@ impl Ledger {
         Ok(())
     }
 
-    /// Spends `amount`, first from the reservation of the current order.
+    /// Spends `amount`, first from the reservation of the current order. The round owes what the
+    /// store cannot pay.
     pub const fn spend(&mut self, on: Phase, amount: PicoJoules) -> Payment {
         let counters = &mut self.counters;
         let paid = smaller(amount.0, counters.stored.0);
         counters.stored.0 -= paid;
         counters.spent.0[on as usize].0 += paid;
+        let owed = &mut self.owed.0[on as usize];
+        *owed = owed.saturating_add(PicoJoules(amount.0 - paid));
         self.reserved = self.reserved.saturating_sub(PicoJoules(paid));
         self.reserved.0 = smaller(self.reserved.0, self.counters.stored.0);
         Payment {
@@ -327,18 +371,95 @@ mod tests {
         ledger.reserve(PicoJoules(100)).unwrap();
     }
 
+    fn flows(income: u64, sleep: u64) -> Flows {
+        let mut standing = Spent::ZERO;
+        standing[Phase::Sleep] = PicoJoules(sleep);
+        Flows {
+            income: PicoJoules(income),
+            standing,
+            ..Flows::default()
+        }
+    }
+
     #[test]
     fn income_beyond_the_store_is_overflow() {
         let mut ledger = Ledger::new(PicoJoules(500), store(300));
         assert_eq!(ledger.snapshot().initial, PicoJoules(300));
         let _ = ledger.spend(Phase::Idle, PicoJoules(100));
         let before = ledger.snapshot();
-        ledger.begin_round(PicoJoules(250), Micros::ZERO);
+        let _ = ledger.end_round(&flows(250, 0));
         let record = ledger.snapshot().since(&before);
         assert_eq!(record.harvested, PicoJoules(250));
         assert_eq!(record.overflow, PicoJoules(150));
         assert_eq!(ledger.snapshot().stored, PicoJoules(300));
         assert!(ledger.snapshot().is_consistent());
+    }
+
+    #[test]
+    fn income_pays_for_sleep_before_it_overflows() {
+        // 12 mW of income against 7.5 mW of sleep for ten minutes, with a store of 3 J.
+        let joules = |j: f64| PicoJoules::from_joules(j).0;
+        let mut ledger = Ledger::new(PicoJoules::ZERO, store(joules(3.0)));
+        for _ in 0..300 {
+            let before = ledger.snapshot();
+            let payment = ledger.end_round(&flows(joules(7.2), joules(4.5)));
+            assert_eq!(payment.unpaid, PicoJoules::ZERO);
+            assert!(ledger.snapshot().since(&before).overflow.0 <= joules(2.7));
+        }
+        assert_eq!(ledger.snapshot().stored.0, joules(3.0));
+    }
+
+    #[test]
+    fn an_order_is_not_paid_from_income_that_is_yet_to_arrive() {
+        let mut ledger = Ledger::new(PicoJoules::ZERO, store(1_000));
+        assert!(ledger.reserve(PicoJoules(1)).is_err());
+        let _ = ledger.end_round(&flows(400, 0));
+        assert!(ledger.reserve(PicoJoules(400)).is_ok());
+    }
+
+    #[test]
+    fn costs_beyond_the_store_are_paid_by_the_income_of_their_round() {
+        let mut ledger = Ledger::new(PicoJoules(10), store(20));
+        assert_eq!(
+            ledger.spend(Phase::Train, PicoJoules(14)).unpaid,
+            PicoJoules(4)
+        );
+        assert_eq!(ledger.end_round(&flows(50, 0)).unpaid, PicoJoules::ZERO);
+        let after = ledger.snapshot();
+        assert_eq!(after.spent.of(Phase::Train), PicoJoules(14));
+        assert_eq!((after.stored.0, after.overflow.0), (20, 26));
+        assert!(after.is_consistent() && !after.off);
+    }
+
+    #[test]
+    fn a_device_that_browned_out_stays_off_until_its_store_has_recovered() {
+        let hysteresis = EnergyStore {
+            restart: PicoJoules(30),
+            ..store(100)
+        };
+        let mut ledger = Ledger::new(PicoJoules(5), hysteresis);
+        let night = Flows {
+            boot: PicoJoules(7),
+            ..flows(0, 10)
+        };
+        assert_eq!(ledger.end_round(&night).unpaid, PicoJoules(5));
+        assert!(ledger.snapshot().off);
+        // It does not sleep, listen or take orders while it is off.
+        let morning = Flows {
+            income: PicoJoules(36),
+            ..night
+        };
+        assert_eq!(ledger.end_round(&morning).unpaid, PicoJoules::ZERO);
+        assert_eq!(ledger.snapshot().stored, PicoJoules(36));
+        assert!(ledger.snapshot().off && ledger.reserve(PicoJoules(1)).is_err());
+        // At 30 and the 7 of its start it switches on.
+        let _ = ledger.end_round(&Flows {
+            income: PicoJoules(1),
+            ..night
+        });
+        let after = ledger.snapshot();
+        assert!(!after.off && after.is_consistent());
+        assert_eq!((after.stored.0, after.spent.of(Phase::Idle).0), (30, 7));
     }
 
     #[test]
@@ -363,17 +484,24 @@ mod tests {
             capacity: PicoJoules(1_000),
             charge_permille: 800,
             leakage: NanoWatts(2_000),
+            restart: PicoJoules::ZERO,
         };
         let mut ledger = Ledger::new(PicoJoules(100), lossy);
         ledger.reserve(PicoJoules(90)).unwrap();
-        ledger.begin_round(PicoJoules(1_500), Micros(30));
+        let _ = ledger.end_round(&Flows {
+            period: Micros(30),
+            ..flows(1_500, 0)
+        });
         let snapshot = ledger.snapshot();
-        // 300 of 1,500 are lost, 900 of the rest fit, 60 leak.
+        // 300 of 1,500 are lost, 60 leak, 1,000 fit.
         assert_eq!(snapshot.conversion, PicoJoules(300));
-        assert_eq!(snapshot.overflow, PicoJoules(300));
         assert_eq!(snapshot.leaked, PicoJoules(60));
-        assert_eq!(snapshot.stored, PicoJoules(940));
-        ledger.leak(PicoJoules::MAX);
+        assert_eq!(snapshot.overflow, PicoJoules(240));
+        assert_eq!(snapshot.stored, PicoJoules(1_000));
+        let _ = ledger.end_round(&Flows {
+            period: Micros::MAX,
+            ..Flows::default()
+        });
         assert_eq!(ledger.snapshot().stored, PicoJoules::ZERO);
         assert_eq!(ledger.reserved(), PicoJoules::ZERO);
         assert!(ledger.snapshot().is_consistent());
@@ -398,8 +526,8 @@ mod tests {
     #[test]
     fn counters_stop_before_they_overflow() {
         let mut ledger = Ledger::new(PicoJoules(7), store(u64::MAX));
-        ledger.harvest(PicoJoules::MAX);
-        ledger.harvest(PicoJoules::MAX);
+        let _ = ledger.end_round(&flows(u64::MAX, 0));
+        let _ = ledger.end_round(&flows(u64::MAX, 0));
         assert_eq!(ledger.snapshot().stored, PicoJoules::MAX);
         assert!(ledger.snapshot().is_consistent());
     }
@@ -407,7 +535,7 @@ mod tests {
     #[test]
     fn restores_only_what_adds_up() {
         let mut ledger = Ledger::new(PicoJoules(10), store(100));
-        ledger.begin_round(PicoJoules(50), Micros::ZERO);
+        let _ = ledger.end_round(&flows(50, 0));
         let snapshot = ledger.snapshot();
         assert_eq!(Ledger::restore(snapshot, store(100)), Some(ledger));
         assert_eq!(Ledger::restore(snapshot, store(59)), None);

@@ -19,7 +19,7 @@ mod queue;
 mod store;
 
 pub use activity::{Activity, Pace};
-pub use ledger::{Ledger, Payment, RoundRecord, Shortfall, Snapshot};
+pub use ledger::{Flows, Ledger, Payment, RoundRecord, Shortfall, Snapshot};
 pub use model::{ComputeModel, CostModel, RadioModel};
 pub use phase::{Phase, Spent};
 pub use queue::EnergyQueue;

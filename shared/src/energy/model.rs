@@ -84,17 +84,22 @@ impl RadioModel {
         per_upload: PicoJoules::ZERO,
     };
 
-    /// Returns the energy of sending for `airtime` at `radiated` power, rounded to the nearest
-    /// picojoule; an efficiency of zero costs more than any store.
-    pub const fn energy(&self, radiated: NanoWatts, airtime: Micros) -> PicoJoules {
-        let drawn = match radiated.0.checked_mul(PERMILLE) {
+    /// Returns the power drawn while `radiated` power is sent, p / zeta + P_c, rounded to the nearest
+    /// nanowatt; an efficiency of zero draws more than any store can pay.
+    pub const fn drawn(&self, radiated: NanoWatts) -> NanoWatts {
+        match radiated.0.checked_mul(PERMILLE) {
             Some(scaled) if self.efficiency_permille > 0 => {
                 NanoWatts(rounded_div(scaled, self.efficiency_permille as u64))
+                    .saturating_add(self.circuit)
             }
-            _ => return PicoJoules::MAX,
-        };
-        power_times_time(drawn.saturating_add(self.circuit), airtime)
-            .saturating_add(self.per_upload)
+            _ => NanoWatts(u64::MAX),
+        }
+    }
+
+    /// Returns the energy of sending for `airtime` while `drawn` power is drawn, rounded to the
+    /// nearest picojoule.
+    pub const fn energy(&self, drawn: NanoWatts, airtime: Micros) -> PicoJoules {
+        power_times_time(drawn, airtime).saturating_add(self.per_upload)
     }
 }
 
@@ -109,20 +114,21 @@ impl Default for RadioModel {
 /// # Examples
 /// A device pays an order from its store, or returns what is missing:
 /// ```
-/// use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Phase};
+/// use gleaner_shared::energy::{CostModel, EnergyStore, Flows, Ledger, Phase};
 /// use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 ///
 /// let costs = CostModel::paper(1e-26, 5e8);
 /// let compute = costs.compute.energy(Cycles(300_000), 3);
-/// let radio = costs.radio.energy(NanoWatts(200_000_000), Micros(8_000));
+/// let drawn = costs.radio.drawn(NanoWatts(200_000_000));
+/// let radio = costs.radio.energy(drawn, Micros(8_000));
 ///
 /// let store = EnergyStore::lossless(PicoJoules::from_joules(0.1));
 /// let mut ledger = Ledger::new(PicoJoules::from_joules(3e-3), store);
-/// ledger.begin_round(PicoJoules::from_joules(4e-4), Micros(10_000));
-/// ledger.reserve(compute.saturating_add(radio)).expect("2.35 mJ of 3.4 mJ");
+/// ledger.reserve(compute.saturating_add(radio)).expect("2.35 mJ of 3 mJ");
 /// assert_eq!(ledger.spend(Phase::Train, compute).unpaid, PicoJoules::ZERO);
 /// assert_eq!(ledger.spend(Phase::Transmit, radio).unpaid, PicoJoules::ZERO);
-/// ledger.settle();
+/// let flows = Flows { income: PicoJoules::from_joules(4e-4), ..Flows::default() };
+/// let _ = ledger.end_round(&flows);
 /// assert_eq!(ledger.available(), PicoJoules::from_joules(1.05e-3));
 /// let missing = ledger.reserve(radio).expect_err("1.6 mJ of 1.05 mJ").missing();
 /// assert_eq!(missing, PicoJoules::from_joules(0.55e-3));
@@ -139,6 +145,10 @@ pub struct CostModel {
     pub idle: NanoWatts,
     /// Power drawn while asleep; zero in the paper's model.
     pub sleep: NanoWatts,
+    /// Energy of writing a model to flash; zero in the paper's model.
+    pub save: PicoJoules,
+    /// Energy of starting after a brown-out; zero in the paper's model.
+    pub boot: PicoJoules,
     /// The processor's clock, which gives the time of cycles; with zero they take none.
     pub clock: HertzInt,
 }
@@ -153,14 +163,16 @@ impl CostModel {
             receive: NanoWatts::ZERO,
             idle: NanoWatts::ZERO,
             sleep: NanoWatts::ZERO,
+            save: PicoJoules::ZERO,
+            boot: PicoJoules::ZERO,
             clock: HertzInt((clock_hz + 0.5) as u64),
         }
     }
 
     /// Returns the cost of a round by phase, each amount rounded to the nearest picojoule.
     ///
-    /// A client receives, computes, transmits, waits awake to the end of its window and sleeps
-    /// until the next round begins.
+    /// A client receives, computes, transmits, writes the model to flash, and sleeps until the next
+    /// round begins.
     pub const fn round(&self, activity: &Activity) -> Spent {
         let mut spent = Spent::ZERO;
         spent.0[Phase::Receive as usize] = power_times_time(self.receive, activity.listening);
@@ -169,30 +181,23 @@ impl CostModel {
         spent.0[Phase::Evaluate as usize] = self.compute.energy(activity.evaluate, 0);
         spent.0[Phase::Encode as usize] = self.compute.energy(activity.encode, 0);
         if activity.airtime.0 > 0 {
-            let upload = self.radio.energy(activity.power, activity.airtime);
+            let upload = self.radio.energy(activity.drawn, activity.airtime);
             spent.0[Phase::Transmit as usize] = upload;
         }
-        let (idle, sleep) = self.waiting(activity);
-        spent.0[Phase::Idle as usize] = power_times_time(self.idle, idle);
-        spent.0[Phase::Sleep as usize] = power_times_time(self.sleep, sleep);
+        if activity.saves {
+            spent.0[Phase::Idle as usize] = self.save;
+        }
+        spent.0[Phase::Sleep as usize] = power_times_time(self.sleep, self.sleeping(activity));
         spent
     }
 
-    /// Returns the waiting time of a round, awake and asleep.
-    pub const fn waiting(&self, activity: &Activity) -> (Micros, Micros) {
+    /// Returns the time asleep in a round: all that is left after listening, computing and sending.
+    pub const fn sleeping(&self, activity: &Activity) -> Micros {
         let busy = activity
             .listening
             .saturating_add(self.time_of(activity.cycles()))
             .saturating_add(activity.airtime);
-        let awake = if busy.0 > activity.window.0 {
-            busy
-        } else {
-            activity.window
-        };
-        (
-            activity.window.saturating_sub(busy),
-            activity.period.saturating_sub(awake),
-        )
+        activity.period.saturating_sub(busy)
     }
 
     /// Returns the time of `cycles` by the clock, rounded to the nearest microsecond.
@@ -241,7 +246,8 @@ mod tests {
     #[test]
     fn papers_upload_costs_power_times_airtime() {
         // 199.526 mW for 8 ms.
-        let energy = RadioModel::PAPER.energy(NanoWatts(199_526_231), Micros(8_000));
+        let drawn = RadioModel::PAPER.drawn(NanoWatts(199_526_231));
+        let energy = RadioModel::PAPER.energy(drawn, Micros(8_000));
         assert_eq!(energy, PicoJoules(1_596_209_848));
     }
 
@@ -264,10 +270,8 @@ mod tests {
             per_upload: PicoJoules(7),
         };
         // (1 mW / 0.25 + 10 mW) * 1 ms = 14 uJ, and 7 pJ.
-        assert_eq!(
-            radio.energy(NanoWatts(1_000_000), Micros(1_000)),
-            PicoJoules(14_000_007)
-        );
+        let drawn = radio.drawn(NanoWatts(1_000_000));
+        assert_eq!(radio.energy(drawn, Micros(1_000)), PicoJoules(14_000_007));
     }
 
     #[test]
@@ -280,6 +284,7 @@ mod tests {
             receive: NanoWatts(4_000),
             idle: NanoWatts(3_000),
             sleep: NanoWatts(1_000),
+            save: PicoJoules(70),
             clock: HertzInt(1_000_000),
             ..CostModel::default()
         };
@@ -290,9 +295,9 @@ mod tests {
             epochs: 3,
             evaluate: Cycles(6),
             encode: Cycles(4),
-            power: NanoWatts(2_000),
+            drawn: NanoWatts(2_000),
             airtime: Micros(5),
-            window: Micros(40),
+            saves: true,
             period: Micros(100),
         };
         let spent = model.round(&activity);
@@ -302,14 +307,14 @@ mod tests {
         assert_eq!(of(Phase::Train), 18 + 30);
         assert_eq!((of(Phase::Evaluate), of(Phase::Encode)), (9, 6));
         assert_eq!(of(Phase::Transmit), 10);
-        // Busy for 7 + 24 + 5 us of 40, asleep for the other 60.
-        assert_eq!((of(Phase::Idle), of(Phase::Sleep)), (12, 60));
+        // Busy for 7 + 24 + 5 us of 100, asleep as soon as the upload is over.
+        assert_eq!((of(Phase::Idle), of(Phase::Sleep)), (70, 64));
 
         let late = Activity {
-            train: Cycles(62),
+            train: Cycles(162),
             ..activity
         };
-        assert_eq!(model.waiting(&late), (Micros::ZERO, Micros(14)));
+        assert_eq!(model.sleeping(&late), Micros::ZERO);
         let resting = model.round(&Activity::resting(Micros(7), Micros(100)));
         assert_eq!(resting.total(), PicoJoules(28 + 93));
     }
@@ -335,7 +340,8 @@ mod tests {
         let model = CostModel::paper(1e-26, 5e8);
         let huge = PicoJoules::MAX;
         assert_eq!(model.compute.energy(Cycles(u64::MAX), 1), huge);
-        assert_eq!(model.radio.energy(NanoWatts(u64::MAX), Micros(1)), huge);
+        assert_eq!(model.radio.drawn(NanoWatts(u64::MAX)), NanoWatts(u64::MAX));
+        assert_eq!(model.radio.energy(NanoWatts(u64::MAX), Micros(2)), huge);
         let absurd = Activity {
             train: Cycles::MAX,
             epochs: u32::MAX,
@@ -351,6 +357,6 @@ mod tests {
             efficiency_permille: 0,
             ..RadioModel::PAPER
         };
-        assert_eq!(broken.energy(NanoWatts(1), Micros(1)), huge);
+        assert_eq!(broken.drawn(NanoWatts(1)), NanoWatts(u64::MAX));
     }
 }

@@ -18,6 +18,8 @@ pub struct EnergyStore {
     pub charge_permille: u16,
     /// Power lost by leakage.
     pub leakage: NanoWatts,
+    /// Energy at which a device that browned out switches on again.
+    pub restart: PicoJoules,
 }
 
 impl EnergyStore {
@@ -28,6 +30,7 @@ impl EnergyStore {
             capacity,
             charge_permille: PERMILLE,
             leakage: NanoWatts::ZERO,
+            restart: PicoJoules::ZERO,
         }
     }
 
@@ -111,6 +114,7 @@ mod tests {
             capacity: PicoJoules::MAX,
             charge_permille: 850,
             leakage: NanoWatts(3_000),
+            restart: PicoJoules::ZERO,
         };
         assert_eq!(store.charging_loss(PicoJoules(1_999)), PicoJoules(299));
         assert_eq!(

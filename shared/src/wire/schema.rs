@@ -4,9 +4,9 @@
 //! builds that would misread each other disagree in their greeting. Messages are declared with
 //! `wire_struct!` and `wire_enum!`, which define the type and its hash from the same text.
 
-use crate::energy::{ComputeModel, CostModel, Phase, RadioModel, Shortfall, Snapshot, Spent};
-// The hash covers type names: `EnergyStore` keeps its earlier name here, so that the hash stays.
-use crate::energy::EnergyStore as Reservoir;
+use crate::energy::{
+    ComputeModel, CostModel, EnergyStore, Pace, Phase, RadioModel, Shortfall, Snapshot, Spent,
+};
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
 /// A type with a schema hash.
@@ -170,11 +170,23 @@ describe_struct!(Snapshot {
     leaked: PicoJoules,
     spent: Spent,
     rounds: u32,
+    off: bool,
 });
-describe_struct!(Reservoir {
+describe_struct!(EnergyStore {
     capacity: PicoJoules,
     charge_permille: u16,
     leakage: NanoWatts,
+    restart: PicoJoules,
+});
+describe_struct!(Pace {
+    epoch: Cycles,
+    evaluate: Cycles,
+    apply_change: Cycles,
+    apply_whole: Cycles,
+    encode: Cycles,
+    open_change: Cycles,
+    open_whole: Cycles,
+    seal: Cycles,
 });
 describe_struct!(Shortfall {
     needed: PicoJoules,
@@ -195,6 +207,8 @@ describe_struct!(CostModel {
     receive: NanoWatts,
     idle: NanoWatts,
     sleep: NanoWatts,
+    save: PicoJoules,
+    boot: PicoJoules,
     clock: HertzInt,
 });
 

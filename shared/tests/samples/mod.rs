@@ -1,6 +1,6 @@
 //! One message of every variant, for golden bytes, seeds and properties.
 
-use gleaner_shared::energy::{CostModel, EnergyStore, Phase, Shortfall, Snapshot, Spent};
+use gleaner_shared::energy::{CostModel, EnergyStore, Pace, Phase, Shortfall, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
@@ -41,6 +41,7 @@ fn ledger() -> Snapshot {
         leaked: PicoJoules(8_000),
         spent: spent(),
         rounds: 2,
+        off: false,
     }
 }
 
@@ -125,8 +126,19 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                     capacity: PicoJoules(10_000_000_000),
                     charge_permille: 850,
                     leakage: NanoWatts(1_500),
+                    restart: PicoJoules(500_000),
                 },
                 cost: CostModel::paper(1e-26, 5e8),
+                pace: Pace {
+                    epoch: Cycles(50_300_000),
+                    evaluate: Cycles(21_700_000),
+                    apply_change: Cycles(1_500_000),
+                    apply_whole: Cycles(1_200_000),
+                    encode: Cycles(2_000_000),
+                    open_change: Cycles(8_200_000),
+                    open_whole: Cycles(16_400_000),
+                    seal: Cycles(7_600_000),
+                },
                 ledger: ledger(),
                 last_round: Some(MARK),
             }),
@@ -141,11 +153,11 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 uplink_bits: 8,
                 epochs: 5,
                 power: NanoWatts(199_526_231),
+                drawn: NanoWatts(199_526_231),
                 airtime: Micros(8_000),
                 learning_rate_q24: 167_772,
                 seed: 99,
                 model: MODEL,
-                deadline: Micros(10_000),
                 period: Micros(60_000_000),
                 listening: Micros(900),
                 income: PicoJoules(400_000_000),

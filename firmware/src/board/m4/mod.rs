@@ -53,7 +53,6 @@ impl Platform for EmulatedM4 {
     type Gauge = NoGauge;
 
     const NAME: &'static str = "emulated-m4";
-    const CYCLES_PER_SAMPLE: u32 = 31_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use()

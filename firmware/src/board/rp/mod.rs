@@ -80,7 +80,6 @@ impl Platform for Pico {
     type Gauge = gauge::PicoGauge;
 
     const NAME: &'static str = BOARD.name;
-    const CYCLES_PER_SAMPLE: u32 = chip::CYCLES_PER_SAMPLE;
 
     fn stack_use() -> StackUse {
         #[cfg(feature = "board-rp2040")]

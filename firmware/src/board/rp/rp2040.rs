@@ -7,9 +7,6 @@ use gleaner_shared::wire::message::{DeviceId, ResetCause};
 use super::PicoFlash;
 use crate::entropy;
 
-/// Cycles per sample and epoch, as counted by rp2040js.
-pub(super) const CYCLES_PER_SAMPLE: u32 = 66_000;
-
 /// The core that shares an epoch.
 pub(super) type SecondCore = super::core1::Core1;
 

@@ -11,9 +11,6 @@ use gleaner_shared::wire::message::{DeviceId, ResetCause};
 use super::{Irqs, PicoFlash};
 use crate::entropy;
 
-/// Not measured: the value of the Cortex-M4, whose kernels run here.
-pub(super) const CYCLES_PER_SAMPLE: u32 = 44_000;
-
 /// The second core is not used: training on both was never tested on this chip.
 pub(super) type SecondCore = Alone;
 

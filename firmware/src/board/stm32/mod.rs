@@ -66,7 +66,6 @@ impl Platform for Nucleo {
     const NAME: &'static str = "nucleo-l4r5zi";
     #[cfg(feature = "board-stm32l496")]
     const NAME: &'static str = "nucleo-l496zg";
-    const CYCLES_PER_SAMPLE: u32 = 44_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use()

@@ -88,6 +88,20 @@ impl Samples {
         }
         counts
     }
+
+    /// Counts the inputs of these images that are not zero.
+    ///
+    /// # Panics
+    /// When there is no image of such a number.
+    #[must_use]
+    pub fn nonzero_inputs(&self, indices: &[u32]) -> u64 {
+        let bytes = self.images.len() / self.len().max(1);
+        let of_image = |&index: &u32| {
+            let image = &self.images[index as usize * bytes..][..bytes];
+            image.iter().filter(|&&input| input != 0).count() as u64
+        };
+        indices.iter().map(of_image).sum()
+    }
 }
 
 /// A data set: training and test samples of one shape.

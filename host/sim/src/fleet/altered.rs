@@ -26,6 +26,10 @@ impl<A: Alteration> Fleet for Altered<A> {
         self.fleet.samples()
     }
 
+    fn nonzeros(&self) -> &[u64] {
+        self.fleet.nonzeros()
+    }
+
     fn tensors(&self) -> &[Tensor] {
         self.fleet.tensors()
     }
@@ -201,6 +205,7 @@ mod tests {
             downlink_s: 0.0,
             shortfalls: &[],
             upload_s: &[0.0; 2],
+            drawn: &[],
             wants_loss_after: true,
         };
         let replies = with_attackers(Box::new(Halves), &hostile).train(&broadcast);

@@ -166,7 +166,9 @@ pub fn build_around(
     let (seed, rate) = (scenario.run.seed, scenario.learning.learning_rate);
     let tensors = network.tensors();
     let shared = Arc::clone(&engine);
-    let float = FloatFleet::new(shared, objectives, rate as f32, tensors.clone());
+    let nonzeros = partition.clients.iter();
+    let nonzeros = nonzeros.map(|it| data.train.nonzero_inputs(it)).collect();
+    let float = FloatFleet::new(shared, objectives, nonzeros, rate as f32, tensors.clone());
     let (fleet, model): (Box<dyn Fleet + Send>, Vec<f32>) = match scenario.clients.kind {
         ClientKind::Float => (Box::new(float), network.initialise(seed)),
         ClientKind::FixedPoint => {

@@ -128,6 +128,10 @@ impl Fleet for FixedFleet {
         self.oracle.samples()
     }
 
+    fn nonzeros(&self) -> &[u64] {
+        self.oracle.nonzeros()
+    }
+
     fn tensors(&self) -> &[Tensor] {
         self.oracle.tensors()
     }

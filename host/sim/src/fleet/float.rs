@@ -10,16 +10,19 @@ pub struct FloatFleet {
     engine: Arc<Engine>,
     objectives: Vec<Box<dyn Objective>>,
     samples: Vec<u32>,
+    nonzeros: Vec<u64>,
     learning_rate: f32,
     tensors: Vec<Tensor>,
 }
 
 impl FloatFleet {
-    /// Gathers clients whose model has these parts.
+    /// Gathers clients whose model has these parts; `nonzeros` are the non-zero inputs of each
+    /// client's samples.
     #[must_use]
     pub fn new(
         engine: Arc<Engine>,
         objectives: Vec<Box<dyn Objective>>,
+        nonzeros: Vec<u64>,
         learning_rate: f32,
         tensors: Vec<Tensor>,
     ) -> Self {
@@ -31,6 +34,7 @@ impl FloatFleet {
             engine,
             objectives,
             samples,
+            nonzeros,
             learning_rate,
             tensors,
         }
@@ -40,6 +44,10 @@ impl FloatFleet {
 impl Fleet for FloatFleet {
     fn samples(&self) -> &[u32] {
         &self.samples
+    }
+
+    fn nonzeros(&self) -> &[u64] {
+        &self.nonzeros
     }
 
     fn tensors(&self) -> &[Tensor] {

@@ -1,6 +1,7 @@
 //! The interface between the round engine and its clients, simulated or boards.
 
 use gleaner_shared::energy::Shortfall;
+use gleaner_shared::units::NanoWatts;
 use serde::{Deserialize, Serialize};
 
 use super::RoundLog;
@@ -21,6 +22,8 @@ pub struct Broadcast<'a> {
     pub downlink_s: f64,
     /// Modelled time of each order's upload.
     pub upload_s: &'a [f64],
+    /// Power that each order's transmitter draws.
+    pub drawn: &'a [NanoWatts],
     /// Shortfall of each order by the engine's account of the client's store: simulated clients
     /// decline by it, boards by their own ledger. Empty without stores.
     pub shortfalls: &'a [Option<Shortfall>],
@@ -121,6 +124,11 @@ pub enum FleetError {
 pub trait Fleet {
     /// Returns the number of samples D_i of every client.
     fn samples(&self) -> &[u32];
+
+    /// Returns the number of non-zero inputs of every client's samples; none where it is not known.
+    fn nonzeros(&self) -> &[u64] {
+        &[]
+    }
 
     /// Returns the parts of the model they train; none where it is one of no known parts.
     fn tensors(&self) -> &[Tensor] {

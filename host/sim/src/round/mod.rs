@@ -22,7 +22,7 @@ mod watch;
 
 use crate::ClientId;
 use crate::policy::{Policy, PolicyError};
-use crate::scenario::{ClientDevice, Scenario, StopRule};
+use crate::scenario::{ClientDevice, Load, Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, TraceError};
 use gleaner_cre::optim::{Instance, SolveError};
 use gleaner_cre::units::Bits;
@@ -116,6 +116,7 @@ pub struct Engine<'a> {
     /// The stores of simulated clients, where they have any; those of boards as the model has them.
     stores: Vec<SimulatedStore>,
     samples: Vec<u32>,
+    loads: Vec<Load>,
     devices: Vec<ClientDevice>,
     weights: Vec<f64>,
     server: Server,
@@ -171,6 +172,12 @@ impl<'a> Engine<'a> {
         state: State,
     ) -> Self {
         let samples = fleet.samples().to_vec();
+        let nonzeros = fleet.nonzeros();
+        let load = |(client, &samples): (usize, &u32)| Load {
+            samples,
+            nonzero: nonzeros.get(client).copied().unwrap_or_default(),
+        };
+        let loads: Vec<Load> = samples.iter().enumerate().map(load).collect();
         let mut devices = scenario.devices();
         devices.resize(samples.len(), scenario.device.common());
         let store = scenario.harvest.store();
@@ -187,10 +194,11 @@ impl<'a> Engine<'a> {
             begun: false,
             channel: environment.channel,
             incomes: Incomes::new(scenario, &devices, environment.harvest),
-            costs: EnergyCosts::new(scenario, &devices, &samples),
+            costs: EnergyCosts::new(scenario, &devices, &loads),
             stores,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
+            loads,
             devices,
             server: settings::server(scenario, fleet.tensors(), state.model.len()),
             model_bits: settings::model_bits(scenario, fleet.tensors()),

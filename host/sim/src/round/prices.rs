@@ -12,6 +12,11 @@ pub fn overrides(cost: &CostModel) -> Vec<Override> {
     let clock_hz = cost.clock.0.max(1) as f64;
     let per_cycle_j = cost.compute.femtojoules_per_cycle as f64 * 1e-15;
     let watts = |power: gleaner_shared::units::NanoWatts| power.0 as f64 / 1e9;
+    let idle_w = watts(cost.idle);
+    let boot_s = match idle_w > 0.0 {
+        true => cost.boot.as_joules() / idle_w,
+        false => 0.0,
+    };
     [
         ("frequency_hz", clock_hz),
         ("energy_coefficient", per_cycle_j / (clock_hz * clock_hz)),
@@ -23,8 +28,12 @@ pub fn overrides(cost: &CostModel) -> Vec<Override> {
             f64::from(cost.radio.efficiency_permille) / 1e3,
         ),
         ("upload_j", cost.radio.per_upload.as_joules()),
-        ("idle_w", watts(cost.idle)),
+        ("idle_w", idle_w),
         ("sleep_w", watts(cost.sleep)),
+        // Energies alone are known: a power of one watt for as many seconds.
+        ("save_w", 1.0),
+        ("save_s", cost.save.as_joules()),
+        ("boot_s", boot_s),
     ]
     .map(|(key, value)| Override::new(format!("device.{key}"), value))
     .to_vec()
@@ -54,6 +63,8 @@ mod tests {
             receive: NanoWatts(33_333_333),
             idle: NanoWatts(4_000_003),
             sleep: NanoWatts(1_987),
+            save: PicoJoules(5_000_001),
+            boot: PicoJoules(40_000_003),
             clock: HertzInt(124_999_999),
         };
         let scenario = resolve("paper-mlp", &overrides(&cost)).unwrap();

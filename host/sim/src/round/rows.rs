@@ -1,6 +1,6 @@
 //! Filling the rows of a round's log: the line of the round and one row per client.
 
-use gleaner_shared::energy::{Activity, RoundRecord};
+use gleaner_shared::energy::{Phase, RoundRecord, Spent};
 use gleaner_shared::units::PicoJoules;
 
 use super::energy::{EnergyRow, OnAir};
@@ -52,7 +52,8 @@ impl Engine<'_> {
     /// Books the round of a client without an order, or that declined it.
     pub(super) fn book_rest(&mut self, client: usize, state: ClientState, log: &mut RoundLog) {
         let activity = self.costs.resting(log.round.downlink_s);
-        self.book(client, &activity, log).state = state;
+        let due = self.costs.due(client, &activity);
+        self.book(client, Spent::ZERO, due, log).state = state;
     }
 
     /// Books an order, also one without an update; a declined order costs as much as resting.
@@ -60,6 +61,7 @@ impl Engine<'_> {
         &mut self,
         order: &Order,
         timing: &Timing,
+        whole: bool,
         state: ClientState,
         log: &mut RoundLog,
     ) {
@@ -72,9 +74,14 @@ impl Engine<'_> {
         let on_air = OnAir {
             downlink_s: log.round.downlink_s,
             upload_s: timing.upload_s,
+            whole,
         };
-        let activity = self.costs.working(order, on_air);
-        let row = self.book(order.client.index(), &activity, log);
+        let client = order.client.index();
+        let mut work = self.costs.due(client, &self.costs.working(order, on_air));
+        // The order is paid first, from what is stored; sleep is netted with the income.
+        let mut standing = Spent::ZERO;
+        standing[Phase::Sleep] = std::mem::take(&mut work[Phase::Sleep]);
+        let row = self.book(client, work, standing, log);
         row.state = state;
         row.channel = Some(order.channel);
         row.power_w = order.power_w;
@@ -84,26 +91,28 @@ impl Engine<'_> {
         row.upload_s = timing.upload_s;
     }
 
-    /// Pays for a client's activity in the round and adds its rows.
+    /// Pays for a client's work and standing costs in the round and adds its rows.
     fn book<'l>(
         &mut self,
         client: usize,
-        activity: &Activity,
+        work: Spent,
+        standing: Spent,
         log: &'l mut RoundLog,
     ) -> &'l mut ClientRow {
         let round = log.round.round;
-        let due = self.costs.due(client, activity);
+        let income = self.incomes.of(client, round);
         let (record, unpaid, stored) = match self.stores.get_mut(client) {
             Some(store) => {
-                let (record, unpaid) = store.close(&due);
+                store.pay(&work);
+                let (record, unpaid) = store.close(&self.costs.flows(client, income, standing));
                 let state = store.state();
                 self.state.store_states[client] = state;
                 (record, unpaid, Some(state.ledger.stored.0))
             }
             None => {
                 let record = RoundRecord {
-                    harvested: self.incomes.of(client, round),
-                    spent: due,
+                    harvested: income,
+                    spent: work.saturating_add(&standing),
                     ..RoundRecord::default()
                 };
                 (record, PicoJoules::ZERO, None)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::policy::process::Facts;
 use crate::policy::{self, Decider, Glean, Policy, Process};
-use crate::scenario::{ClientDevice, Scenario};
+use crate::scenario::{ClientDevice, Load, Scenario};
 use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
@@ -125,33 +125,36 @@ pub fn cost_model(device: &ClientDevice) -> CostModel {
         receive: nanowatts(costs.receive_w),
         idle: nanowatts(costs.idle_w),
         sleep: nanowatts(costs.sleep_w),
+        save: PicoJoules::from_joules(costs.save_w * costs.save_s),
+        boot: PicoJoules::from_joules(costs.idle_w * costs.boot_s),
         ..paper
     }
 }
 
-/// Returns the time T_i and energy E_i of one epoch of a client with this device and `samples`
-/// samples: the paper's, and those of the cycles that do not depend on the samples.
+/// Returns the time T_i and energy E_i of one epoch of a client with this device and samples: the
+/// paper's, and those of its cycles per epoch and per non-zero input.
 #[must_use]
-pub fn epoch_cost(device: &ClientDevice, samples: u32) -> (f64, f64) {
+pub fn epoch_cost(device: &ClientDevice, load: Load) -> (f64, f64) {
     let clock = Hertz(device.frequency_hz);
-    let time = epoch_latency(device.cycles_per_sample, samples, clock);
+    let time = epoch_latency(device.cycles_per_sample, load.samples, clock);
     let energy = epoch_energy(
         device.energy_coefficient,
         clock,
         device.cycles_per_sample,
-        samples,
+        load.samples,
     );
     let joules_per_cycle = device.energy_coefficient * clock.0 * clock.0;
+    let more = device.cycles_per_epoch + device.cycles_per_nonzero * load.nonzero as f64;
     (
-        time.0 + device.cycles_per_epoch / clock.0,
-        energy.0 + joules_per_cycle * device.cycles_per_epoch + device.costs.epoch_j,
+        time.0 + more / clock.0,
+        energy.0 + joules_per_cycle * more + device.costs.epoch_j,
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::epoch_cost;
-    use crate::scenario::resolve;
+    use crate::scenario::{Load, resolve};
     use gleaner_energy::harvest::Harvest;
 
     #[test]
@@ -163,8 +166,11 @@ mod tests {
             ("stm32l496", 0.024_024),
         ] {
             let scenario = resolve(board, &[]).unwrap();
-            let samples = scenario.partition.mean_samples as u32;
-            let (seconds, joules) = epoch_cost(&scenario.device.common(), samples);
+            let load = Load {
+                samples: scenario.partition.mean_samples as u32,
+                nonzero: 150 * scenario.partition.mean_samples as u64,
+            };
+            let (seconds, joules) = epoch_cost(&scenario.device.common(), load);
             assert!((joules / seconds / watts - 1.0).abs() < 1e-3, "{board}");
             assert!(5.0 * seconds < scenario.device.deadline_s, "{board}");
         }

@@ -19,6 +19,8 @@ pub struct State {
     pub(super) model: Vec<f32>,
     pub(super) accounts: Vec<Account>,
     pub(super) store_states: Vec<StoreState>,
+    /// Whether each client holds the model that was announced last.
+    pub(super) holds_model: Vec<bool>,
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
     pub(super) attendance: Vec<Attendance>,
@@ -39,6 +41,7 @@ impl State {
             model,
             accounts: vec![Account::default(); clients],
             store_states: Vec::new(),
+            holds_model: vec![false; clients],
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
             attendance: vec![Attendance::default(); clients],

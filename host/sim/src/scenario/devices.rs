@@ -1,6 +1,8 @@
 //! The class and the device of each client.
 
+use gleaner_shared::energy::Pace;
 use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_shared::units::Cycles;
 
 use super::class::{DeviceClass, place};
 use super::{Device, Scenario};
@@ -12,6 +14,8 @@ pub struct ClientDevice {
     pub class: Option<usize>,
     /// Processor cycles b per sample and epoch.
     pub cycles_per_sample: f64,
+    /// Processor cycles per non-zero input and epoch.
+    pub cycles_per_nonzero: f64,
     /// Processor cycles of an epoch beside those of its samples.
     pub cycles_per_epoch: f64,
     /// Clock frequency f of the processor.
@@ -26,52 +30,110 @@ pub struct ClientDevice {
     pub deadline_slack_s: f64,
 }
 
-/// Costs of a device beside epochs and radiated energy; zero in the paper.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Overheads {
-    /// Energy of starting an epoch.
-    pub epoch_j: f64,
-    /// Processor cycles of bringing the model up to date.
-    pub apply_cycles: f64,
-    /// Processor cycles per sample of finding the loss of the trained model.
-    pub evaluate_cycles_per_sample: f64,
-    /// Processor cycles of coding the update.
-    pub encode_cycles: f64,
-    /// Power drawn while the broadcast is heard.
-    pub receive_w: f64,
-    /// Power drawn while sending beside what is radiated.
-    pub circuit_w: f64,
-    /// Radiated power over the power the amplifier draws for it.
-    pub amplifier_efficiency: f64,
-    /// Energy of starting an upload.
-    pub upload_j: f64,
-    /// Power drawn by a participant that waits.
-    pub idle_w: f64,
-    /// Power drawn while asleep.
-    pub sleep_w: f64,
-}
+/// Declares [`Overheads`] with its values from `[device]` and from a class.
+macro_rules! overheads {
+    ($($(#[$doc:meta])* $name:ident = $paper:literal,)*) => {
+        /// Costs of a device beside epochs and radiated energy; zero in the paper.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Overheads {
+            $($(#[$doc])* pub $name: f64,)*
+        }
 
-impl Overheads {
-    /// The paper's: all that is drawn is radiated, and waiting is free.
-    pub const PAPER: Self = Self {
-        epoch_j: 0.0,
-        apply_cycles: 0.0,
-        evaluate_cycles_per_sample: 0.0,
-        encode_cycles: 0.0,
-        receive_w: 0.0,
-        circuit_w: 0.0,
-        amplifier_efficiency: 1.0,
-        upload_j: 0.0,
-        idle_w: 0.0,
-        sleep_w: 0.0,
+        impl Overheads {
+            /// The paper's: all that is drawn is radiated, and waiting is free.
+            pub const PAPER: Self = Self { $($name: $paper,)* };
+
+            const fn of_device(device: &Device) -> Self {
+                Self { $($name: device.$name,)* }
+            }
+
+            /// Returns the values of a class, and these where it has none.
+            fn of_class(&self, class: &DeviceClass) -> Self {
+                Self { $($name: class.$name.unwrap_or(self.$name),)* }
+            }
+        }
     };
 }
 
+overheads! {
+    /// Energy of starting an epoch.
+    epoch_j = 0.0,
+    /// Processor cycles of applying a change of the model.
+    apply_cycles = 0.0,
+    /// Processor cycles of applying a whole model.
+    apply_whole_cycles = 0.0,
+    /// Processor cycles of evaluating the trained model, whatever the samples.
+    evaluate_cycles = 0.0,
+    /// Processor cycles of evaluating the trained model, per sample.
+    evaluate_cycles_per_sample = 0.0,
+    /// Processor cycles of evaluating the trained model, per non-zero input.
+    evaluate_cycles_per_nonzero = 0.0,
+    /// Processor cycles of coding the update.
+    encode_cycles = 0.0,
+    /// Processor cycles of opening the frames of a change.
+    open_cycles = 0.0,
+    /// Processor cycles of opening the frames of a whole model.
+    open_whole_cycles = 0.0,
+    /// Processor cycles of sealing the frames of an update.
+    seal_cycles = 0.0,
+    /// Power drawn while the broadcast is heard.
+    receive_w = 0.0,
+    /// Power drawn while sending beside what is radiated.
+    circuit_w = 0.0,
+    /// Radiated power over the power the amplifier draws for it.
+    amplifier_efficiency = 1.0,
+    /// Energy of starting an upload.
+    upload_j = 0.0,
+    /// Power drawn while awake without computing.
+    idle_w = 0.0,
+    /// Power drawn while asleep.
+    sleep_w = 0.0,
+    /// Time of writing the model to flash after an order.
+    save_s = 0.0,
+    /// Power drawn while the model is written to flash.
+    save_w = 0.0,
+    /// Time of starting after a brown-out.
+    boot_s = 0.0,
+}
+
+/// The samples of a client, as its processor sees them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Number of samples D_i of the client.
+    pub samples: u32,
+    /// Inputs of all its samples that are not zero.
+    pub nonzero: u64,
+}
+
 impl ClientDevice {
-    /// Returns the cycles of an epoch over so many samples.
+    /// Returns the cycles of an epoch: those beside the samples, a per sample and b per non-zero
+    /// input.
     #[must_use]
-    pub fn epoch_cycles(&self, samples: u32) -> f64 {
-        self.cycles_per_epoch + self.cycles_per_sample * f64::from(samples)
+    pub fn epoch_cycles(&self, load: Load) -> f64 {
+        self.cycles_per_epoch
+            + self.cycles_per_sample * f64::from(load.samples)
+            + self.cycles_per_nonzero * load.nonzero as f64
+    }
+
+    /// Returns the expected cycles of all work of an order, in whole cycles.
+    #[must_use]
+    pub fn pace(&self, load: Load) -> Pace {
+        let cycles = |number: f64| Cycles(number.round() as u64);
+        let costs = &self.costs;
+        Pace {
+            epoch: cycles(self.epoch_cycles(load)),
+            evaluate: cycles(
+                costs.evaluate_cycles
+                    + costs.evaluate_cycles_per_sample * f64::from(load.samples)
+                    + costs.evaluate_cycles_per_nonzero * load.nonzero as f64,
+            ),
+            apply_change: cycles(costs.apply_cycles),
+            apply_whole: cycles(costs.apply_whole_cycles),
+            encode: cycles(costs.encode_cycles),
+            open_change: cycles(costs.open_cycles),
+            open_whole: cycles(costs.open_whole_cycles),
+            seal: cycles(costs.seal_cycles),
+        }
     }
 }
 
@@ -82,21 +144,11 @@ impl Device {
         ClientDevice {
             class: None,
             cycles_per_sample: self.cycles_per_sample,
+            cycles_per_nonzero: self.cycles_per_nonzero,
             cycles_per_epoch: self.cycles_per_epoch,
             frequency_hz: self.frequency_hz,
             energy_coefficient: self.energy_coefficient,
-            costs: Overheads {
-                epoch_j: self.epoch_j,
-                apply_cycles: self.apply_cycles,
-                evaluate_cycles_per_sample: self.evaluate_cycles_per_sample,
-                encode_cycles: self.encode_cycles,
-                receive_w: self.receive_w,
-                circuit_w: self.circuit_w,
-                amplifier_efficiency: self.amplifier_efficiency,
-                upload_j: self.upload_j,
-                idle_w: self.idle_w,
-                sleep_w: self.sleep_w,
-            },
+            costs: Overheads::of_device(self),
             harvest_j: self.harvest_j,
             deadline_slack_s: 0.0,
         }
@@ -107,35 +159,17 @@ impl Device {
         ClientDevice {
             class: Some(at),
             cycles_per_sample: class.cycles_per_sample.unwrap_or(common.cycles_per_sample),
+            cycles_per_nonzero: class
+                .cycles_per_nonzero
+                .unwrap_or(common.cycles_per_nonzero),
             cycles_per_epoch: class.cycles_per_epoch.unwrap_or(common.cycles_per_epoch),
             frequency_hz: class.frequency_hz.unwrap_or(common.frequency_hz),
             energy_coefficient: class
                 .energy_coefficient
                 .unwrap_or(common.energy_coefficient),
-            costs: class.overheads(&common.costs),
+            costs: common.costs.of_class(class),
             harvest_j: class.harvest_j.unwrap_or(common.harvest_j),
             deadline_slack_s: class.deadline_slack_s.unwrap_or(common.deadline_slack_s),
-        }
-    }
-}
-
-impl DeviceClass {
-    fn overheads(&self, common: &Overheads) -> Overheads {
-        Overheads {
-            epoch_j: self.epoch_j.unwrap_or(common.epoch_j),
-            apply_cycles: self.apply_cycles.unwrap_or(common.apply_cycles),
-            evaluate_cycles_per_sample: self
-                .evaluate_cycles_per_sample
-                .unwrap_or(common.evaluate_cycles_per_sample),
-            encode_cycles: self.encode_cycles.unwrap_or(common.encode_cycles),
-            receive_w: self.receive_w.unwrap_or(common.receive_w),
-            circuit_w: self.circuit_w.unwrap_or(common.circuit_w),
-            amplifier_efficiency: self
-                .amplifier_efficiency
-                .unwrap_or(common.amplifier_efficiency),
-            upload_j: self.upload_j.unwrap_or(common.upload_j),
-            idle_w: self.idle_w.unwrap_or(common.idle_w),
-            sleep_w: self.sleep_w.unwrap_or(common.sleep_w),
         }
     }
 }

@@ -55,6 +55,8 @@ section!(
         min_v: f64 = 1.8, "V", Within(0.0, 65.0);
         /// Voltage up to which the capacitor is charged.
         max_v: f64 = 3.3, "V", Within(0.0, 65.0);
+        /// Energy in the store at which a client that browned out switches on again.
+        restart_j: f64 = 0.0, "J", Within(0.0, 1e6);
         /// Forecast of a client's next income that the base station plans with.
         forecast: Forecast = Forecast::Mean, "";
     }
@@ -83,6 +85,7 @@ impl Harvest {
             capacity,
             charge_permille: (self.charge_efficiency * 1e3).round() as u16,
             leakage: NanoWatts((self.leakage_w * 1e9).round() as u64),
+            restart: PicoJoules::from_joules(self.restart_j),
         })
     }
 }
@@ -96,6 +99,13 @@ impl Scenario {
         } else {
             self.device.deadline_s
         }
+    }
+
+    /// Returns how long clients listen before the broadcast: as long as two crystals may have drifted
+    /// apart since the last one, 2 ppm times the period.
+    #[must_use]
+    pub const fn guard_s(&self) -> f64 {
+        2e-6 * self.radio.crystal_ppm * self.period_s()
     }
 
     /// Returns the settings of the harvest source.

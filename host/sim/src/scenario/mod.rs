@@ -31,7 +31,7 @@ pub use choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
 pub use class::DeviceClass;
-pub use devices::{ClientDevice, Overheads};
+pub use devices::{ClientDevice, Load, Overheads};
 pub use error::ScenarioError;
 pub use harvest::Harvest;
 pub use preset::{PRESETS, Preset};

@@ -134,6 +134,9 @@ section!(
         noise_dbm_per_hz: f64 = -174.0, "dBm/Hz", Finite;
         /// Length of one model transfer.
         model_bits: ModelBits = ModelBits::Paper, "";
+        /// Error of a crystal oscillator; clients listen before the broadcast for as long as two of
+        /// them may drift apart in a round.
+        crystal_ppm: f64 = 0.0, "ppm", Within(0.0, 1000.0);
     }
 );
 
@@ -142,6 +145,8 @@ section!(
     Device as "device" {
         /// Processor cycles b per sample and epoch.
         cycles_per_sample: f64 = 100.0, "cycles", Positive;
+        /// Processor cycles per non-zero input of the client's samples and epoch.
+        cycles_per_nonzero: f64 = 0.0, "cycles", NotNegative;
         /// Processor cycles of an epoch beside those of its samples.
         cycles_per_epoch: f64 = 0.0, "cycles", NotNegative;
         /// Clock frequency f of the processor.
@@ -150,12 +155,24 @@ section!(
         energy_coefficient: f64 = 1e-26, "J s^2", Positive;
         /// Energy of starting an epoch, whatever its length.
         epoch_j: f64 = 0.0, "J", NotNegative;
-        /// Processor cycles of bringing the model up to date with the broadcast.
+        /// Processor cycles of applying a change of the model, for a client that holds the last one.
         apply_cycles: f64 = 0.0, "cycles", NotNegative;
-        /// Processor cycles per sample of finding the loss of the trained model.
+        /// Processor cycles of applying a whole model, for any other client.
+        apply_whole_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of evaluating the trained model, whatever the samples.
+        evaluate_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of evaluating the trained model, per sample.
         evaluate_cycles_per_sample: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of evaluating the trained model, per non-zero input of the samples.
+        evaluate_cycles_per_nonzero: f64 = 0.0, "cycles", NotNegative;
         /// Processor cycles of coding the update.
         encode_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of opening the frames of a change: cipher, checksum and stuffing.
+        open_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of opening the frames of a whole model.
+        open_whole_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of sealing the frames of an update.
+        seal_cycles: f64 = 0.0, "cycles", NotNegative;
         /// Power drawn while receiving the broadcast.
         receive_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
         /// Power drawn while transmitting beside the radiated power, including the idle processor.
@@ -164,10 +181,16 @@ section!(
         amplifier_efficiency: f64 = 1.0, "", Within(0.001, 1.0);
         /// Energy of starting an upload, whatever its length.
         upload_j: f64 = 0.0, "J", NotNegative;
-        /// Power drawn while idle: a participant that waits for the deadline.
+        /// Power drawn while awake without computing: starting after a brown-out.
         idle_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
-        /// Power drawn asleep, until the next round begins.
+        /// Power drawn asleep, from the end of the upload until the next round begins.
         sleep_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
+        /// Time of writing the model to flash after an order.
+        save_s: f64 = 0.0, "s", NotNegative, AtMost(3600);
+        /// Power drawn while the model is written to flash, processor and flash.
+        save_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
+        /// Time of starting after a brown-out.
+        boot_s: f64 = 0.0, "s", NotNegative, AtMost(3600);
         /// Energy E_add harvested by every client in every round.
         harvest_j: f64 = 0.4e-3, "J", NotNegative;
         /// Deadline T_max of a round, from broadcast to upload.

@@ -4,7 +4,7 @@ use super::common::{
     LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, SamplePlace, Version, WorkMark,
 };
 use super::measure::MeasureStep;
-use crate::energy::{Activity, CostModel, EnergyStore, Snapshot};
+use crate::energy::{Activity, CostModel, EnergyStore, Pace, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
@@ -38,6 +38,8 @@ wire_struct! {
         pub seed: u64,
         pub store: EnergyStore,
         pub cost: CostModel,
+        /// Expected cycles of the client's work, by which it reserves an order.
+        pub pace: Pace,
         /// The ledger as last confirmed by the host; a device with a newer one keeps its own.
         pub ledger: Snapshot,
         /// The round last closed by the host, if any.
@@ -60,6 +62,8 @@ wire_struct! {
         pub epochs: u16,
         /// Radiated power of the upload.
         pub power: NanoWatts,
+        /// Power that the transmitter draws during the upload.
+        pub drawn: NanoWatts,
         /// Airtime of the upload, by the host's channel model.
         pub airtime: Micros,
         /// Learning rate times 2^24.
@@ -68,11 +72,10 @@ wire_struct! {
         pub seed: u64,
         /// Hash of the model to start from.
         pub model: ModelHash,
-        /// Modelled time of the round; a participant stays awake that long.
-        pub deadline: Micros,
         /// Modelled time from the start of this round to the next.
         pub period: Micros,
-        /// Airtime of the broadcast, by the host's channel model.
+        /// Time of listening to the broadcast: its airtime by the host's channel model, and the guard
+        /// before it.
         pub listening: Micros,
         /// Energy harvested from this round's start to the next.
         pub income: PicoJoules,
@@ -84,9 +87,9 @@ impl Order {
     pub fn activity(&self) -> Activity {
         Activity {
             epochs: self.epochs.into(),
-            power: self.power,
+            drawn: self.drawn,
             airtime: self.airtime,
-            window: self.deadline,
+            saves: self.participate,
             ..Activity::resting(self.listening, self.period)
         }
     }
@@ -174,11 +177,11 @@ mod tests {
             uplink_bits: u8::MAX,
             epochs: u16::MAX,
             power: NanoWatts(u64::MAX),
+            drawn: NanoWatts(u64::MAX),
             airtime: Micros(u64::MAX),
             learning_rate_q24: u32::MAX,
             seed: u64::MAX,
             model: ModelHash([0xFF; 16]),
-            deadline: Micros(u64::MAX),
             period: Micros(u64::MAX),
             listening: Micros(u64::MAX),
             income: PicoJoules(u64::MAX),

@@ -310,7 +310,7 @@ fn what_is_ordered_can_be_paid_by_the_books_of_any_radio() {
         let booked = costs.round(&Activity {
             train: Cycles(100_000),
             epochs: 1,
-            power: NanoWatts((offer.power_w * 1e9).round() as u64),
+            drawn: model.drawn(NanoWatts((offer.power_w * 1e9).round() as u64)),
             airtime: Micros((airtime_s * 1e6).round() as u64),
             ..Activity::default()
         });

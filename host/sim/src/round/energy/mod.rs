@@ -14,28 +14,24 @@ pub use row::EnergyRow;
 pub(super) use store::SimulatedStore;
 pub use store::StoreState;
 
-use gleaner_shared::energy::{Activity, CostModel, Pace, Spent};
-use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::energy::{Activity, CostModel, Flows, Pace, Spent};
+use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 
 use super::settings;
 use crate::policy::Order;
-use crate::scenario::{ClientDevice, Scenario};
+use crate::scenario::{ClientDevice, Load, Scenario};
 
 /// Duration and energy of every client's activities.
 pub(super) struct EnergyCosts {
     clients: Vec<Client>,
     period: Micros,
+    guard_s: f64,
 }
 
-/// Durations and costs of one client.
+/// Costs of one client, and the cycles of its work.
 struct Client {
     cost: CostModel,
-    /// Cycles of an epoch.
-    epoch_cycles: f64,
-    evaluate: Cycles,
-    /// Timing by which an order is reserved.
     pace: Pace,
-    window: Micros,
 }
 
 /// The radio's part of an order, as the channel has it.
@@ -45,48 +41,49 @@ pub(super) struct OnAir {
     pub(super) downlink_s: f64,
     /// Length of the upload.
     pub(super) upload_s: f64,
+    /// Whether the client receives the whole model, because it does not hold the last one.
+    pub(super) whole: bool,
 }
 
 impl EnergyCosts {
     /// Prices the activities of clients with these devices and samples.
-    pub(super) fn new(scenario: &Scenario, devices: &[ClientDevice], samples: &[u32]) -> Self {
-        let deadline_s = scenario.device.deadline_s;
-        let clients = devices.iter().zip(samples);
+    pub(super) fn new(scenario: &Scenario, devices: &[ClientDevice], loads: &[Load]) -> Self {
+        let client = |(device, &load): (&ClientDevice, &Load)| Client {
+            cost: settings::cost_model(device),
+            pace: device.pace(load),
+        };
         Self {
-            clients: clients
-                .map(|(device, &samples)| Client::new(device, samples, deadline_s))
-                .collect(),
+            clients: devices.iter().zip(loads).map(client).collect(),
             period: micros(scenario.period_s()),
+            guard_s: scenario.guard_s(),
         }
-    }
-
-    /// Returns the time from the start of a round to that of the next.
-    pub(super) const fn period(&self) -> Micros {
-        self.period
     }
 
     /// Returns what a client does that has no order, or declines it.
     pub(super) fn resting(&self, downlink_s: f64) -> Activity {
-        Activity::resting(micros(downlink_s), self.period)
+        Activity::resting(micros(self.listening_s(downlink_s)), self.period)
     }
 
-    /// Returns what a client does to carry out an order.
+    /// Returns what a client does to carry out an order; it reserves the cost of all of this.
     pub(super) fn working(&self, order: &Order, on_air: OnAir) -> Activity {
-        let client = &self.clients[order.client.index()];
-        Activity {
-            apply: client.pace.apply,
-            train: cycles(client.epoch_cycles * f64::from(order.epochs)),
-            evaluate: client.evaluate,
-            encode: client.pace.encode,
-            ..self.asked(order, on_air)
-        }
+        let pace = &self.clients[order.client.index()].pace;
+        let ordered = Activity {
+            epochs: order.epochs,
+            drawn: self.drawn(order),
+            airtime: micros(on_air.upload_s),
+            saves: true,
+            ..self.resting(on_air.downlink_s)
+        };
+        ordered.at_pace(pace, pace.applying(on_air.whole))
     }
 
-    /// Returns what a client must have in its store before it begins an order.
-    pub(super) fn reservation(&self, order: &Order, on_air: OnAir) -> PicoJoules {
-        let client = &self.clients[order.client.index()];
-        let expected = self.asked(order, on_air).at_pace(&client.pace);
-        client.cost.round(&expected).total()
+    /// Returns the power that a client's transmitter draws during an upload.
+    pub(super) fn drawn(&self, order: &Order) -> NanoWatts {
+        let radiated = NanoWatts((order.power_w * 1e9).round() as u64);
+        self.clients[order.client.index()]
+            .cost
+            .radio
+            .drawn(radiated)
     }
 
     /// Returns what a client has to pay for a round.
@@ -94,38 +91,20 @@ impl EnergyCosts {
         self.clients[client].cost.round(activity)
     }
 
-    /// Returns what an order asks for, its computing left out.
-    fn asked(&self, order: &Order, on_air: OnAir) -> Activity {
-        Activity {
-            epochs: order.epochs,
-            power: NanoWatts((order.power_w * 1e9).round() as u64),
-            airtime: micros(on_air.upload_s),
-            window: self.clients[order.client.index()].window,
-            ..self.resting(on_air.downlink_s)
+    /// Returns the flows of a round beside its order.
+    pub(super) fn flows(&self, client: usize, income: PicoJoules, standing: Spent) -> Flows {
+        Flows {
+            income,
+            standing,
+            period: self.period,
+            boot: self.clients[client].cost.boot,
         }
     }
-}
 
-impl Client {
-    fn new(device: &ClientDevice, samples: u32, deadline_s: f64) -> Self {
-        let epoch_cycles = device.epoch_cycles(samples);
-        let overheads = &device.costs;
-        Self {
-            cost: settings::cost_model(device),
-            epoch_cycles,
-            evaluate: cycles(overheads.evaluate_cycles_per_sample * f64::from(samples)),
-            pace: Pace {
-                epoch: cycles(epoch_cycles),
-                apply: cycles(overheads.apply_cycles),
-                encode: cycles(overheads.encode_cycles),
-            },
-            window: micros(deadline_s - device.deadline_slack_s),
-        }
+    /// Returns the time of listening: the guard before the broadcast, and the broadcast.
+    fn listening_s(&self, downlink_s: f64) -> f64 {
+        self.guard_s + downlink_s
     }
-}
-
-fn cycles(number: f64) -> Cycles {
-    Cycles(number.round() as u64)
 }
 
 /// Returns a modelled time in whole microseconds, as an order has it.

@@ -1,7 +1,7 @@
 //! The stores of simulated clients: what is not in them cannot be spent.
 
-use gleaner_shared::energy::{EnergyStore, Ledger, RoundRecord, Shortfall, Snapshot, Spent};
-use gleaner_shared::units::{Micros, PicoJoules};
+use gleaner_shared::energy::{EnergyStore, Flows, Ledger, RoundRecord, Shortfall, Snapshot, Spent};
+use gleaner_shared::units::PicoJoules;
 use serde::{Deserialize, Serialize};
 
 /// The state of a client's energy store between two rounds.
@@ -11,7 +11,7 @@ pub struct StoreState {
     pub ledger: Snapshot,
     /// Number of orders the client declined.
     pub declined: u32,
-    /// Rounds in which it could not pay for all it did, waiting included.
+    /// Rounds in which it could not pay for all it did, sleep included.
     pub brownouts: u32,
 }
 
@@ -43,16 +43,9 @@ impl SimulatedStore {
         }
     }
 
-    /// Returns what could be promised in a round with this income.
-    pub(in crate::round) fn after(&self, income: PicoJoules, period: Micros) -> PicoJoules {
-        let mut ledger = self.ledger;
-        ledger.begin_round(income, period);
-        ledger.available()
-    }
-
-    /// Books the income of a round.
-    pub(in crate::round) fn begin(&mut self, income: PicoJoules, period: Micros) {
-        self.ledger.begin_round(income, period);
+    /// Returns what an order may cost: what is stored before the round.
+    pub(in crate::round) const fn available(&self) -> PicoJoules {
+        self.ledger.available()
     }
 
     /// Promises an order its energy.
@@ -68,11 +61,14 @@ impl SimulatedStore {
         self.state.declined = self.state.declined.saturating_add(1);
     }
 
-    /// Pays for a round and puts the store back; returns what the round did to it, and what stayed
-    /// unpaid.
-    pub(in crate::round) fn close(&mut self, due: &Spent) -> (RoundRecord, PicoJoules) {
-        let payment = self.ledger.pay(due);
-        self.ledger.settle();
+    /// Pays for the work of an order from what is stored.
+    pub(in crate::round) const fn pay(&mut self, due: &Spent) {
+        let _ = self.ledger.pay(due);
+    }
+
+    /// Ends a round; returns what it did to the store, and what stayed unpaid.
+    pub(in crate::round) fn close(&mut self, flows: &Flows) -> (RoundRecord, PicoJoules) {
+        let payment = self.ledger.end_round(flows);
         self.state.brownouts += u32::from(payment.unpaid > PicoJoules::ZERO);
         let before = std::mem::replace(&mut self.state.ledger, self.ledger.snapshot());
         (self.state.ledger.since(&before), payment.unpaid)

@@ -7,6 +7,7 @@ use crate::scenario::{Override, resolve};
 const ON_AIR: OnAir = OnAir {
     downlink_s: 1e-3,
     upload_s: 8e-3,
+    whole: false,
 };
 
 fn order(epochs: u32) -> Order {
@@ -20,7 +21,11 @@ fn order(epochs: u32) -> Order {
 
 fn energy_costs(sets: &[Override]) -> EnergyCosts {
     let scenario = resolve("paper-mlp", sets).unwrap();
-    EnergyCosts::new(&scenario, &[scenario.device.common()], &[1_000])
+    let load = Load {
+        samples: 1_000,
+        nonzero: 150_000,
+    };
+    EnergyCosts::new(&scenario, &[scenario.device.common()], &[load])
 }
 
 #[test]
@@ -39,16 +44,26 @@ fn complete() -> Vec<Override> {
     [
         ("device.deadline_s", 0.04),
         ("harvest.period_s", 0.1),
+        ("radio.crystal_ppm", 100.0),
+        ("device.cycles_per_nonzero", 0.5),
         ("device.epoch_j", 1e-6),
         ("device.apply_cycles", 10_000.0),
+        ("device.apply_whole_cycles", 20_000.0),
+        ("device.evaluate_cycles", 1_000.0),
         ("device.evaluate_cycles_per_sample", 40.0),
+        ("device.evaluate_cycles_per_nonzero", 0.25),
         ("device.encode_cycles", 30_000.0),
+        ("device.open_cycles", 3_000.0),
+        ("device.open_whole_cycles", 6_000.0),
+        ("device.seal_cycles", 4_000.0),
         ("device.receive_w", 0.05),
         ("device.circuit_w", 0.03),
         ("device.amplifier_efficiency", 0.4),
         ("device.upload_j", 2e-6),
         ("device.idle_w", 0.01),
         ("device.sleep_w", 0.001),
+        ("device.save_s", 0.002),
+        ("device.save_w", 0.02),
     ]
     .map(|(key, value)| Override::new(key, value))
     .to_vec()
@@ -57,30 +72,51 @@ fn complete() -> Vec<Override> {
 #[test]
 fn the_plans_prices_add_up_to_what_is_booked() {
     let prices = energy_costs(&complete());
-    let activity = prices.working(&order(3), ON_AIR);
-    let booked_j = prices.due(0, &activity).total().as_joules();
-    let costs = prices.costs(0, ON_AIR.downlink_s);
-    // alpha f^2 b D + e_epoch, 0.2 ms long.
-    let (_, epoch_j) = prices.above_waiting(0, (2e-4, 2.5e-4 + 1e-6));
-    let planned_j = costs.standing_j
-        + costs.order_j
-        + 3.0 * epoch_j
-        + costs.radio.energy_j(0.2, ON_AIR.upload_s);
-    assert!(
-        (booked_j - planned_j).abs() < 1e-9,
-        "{booked_j} {planned_j}"
-    );
-    let resting_j = prices.due(0, &prices.resting(ON_AIR.downlink_s)).total();
-    assert!((resting_j.as_joules() - costs.standing_j).abs() < 1e-11);
-    assert!((costs.order_s - 80_000.0 / 5e8).abs() < 1e-12);
+    for whole in [false, true] {
+        let on_air = OnAir { whole, ..ON_AIR };
+        let activity = prices.working(&order(3), on_air);
+        let booked_j = prices.due(0, &activity).total().as_joules();
+        let costs = prices.costs(0, ON_AIR.downlink_s, whole);
+        // alpha f^2 (a D + b X) + e_epoch, 0.2 ms and 0.15 ms long.
+        let (_, epoch_j) = prices.above_sleep(0, (3.5e-4, 4.375e-4 + 1e-6));
+        let planned_j = costs.standing_j
+            + costs.order_j
+            + 3.0 * epoch_j
+            + costs.radio.energy_j(0.2, ON_AIR.upload_s);
+        assert!(
+            (booked_j - planned_j).abs() < 1e-9,
+            "{booked_j} {planned_j}"
+        );
+        let resting_j = prices.due(0, &prices.resting(ON_AIR.downlink_s)).total();
+        assert!((resting_j.as_joules() - costs.standing_j).abs() < 1e-11);
+        let apply = if whole { 26_000.0 } else { 13_000.0 };
+        assert!((costs.order_s - (apply + 112_500.0) / 5e8).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn a_participant_sleeps_from_the_end_of_its_upload() {
+    let prices = energy_costs(&complete());
+    let activity = prices.working(&order(1), ON_AIR);
+    let asleep = prices.due(0, &activity).of(Phase::Sleep);
+    // 100 ms less 1.02 ms of listening, 0.35 ms of an epoch, 0.251 ms beside it and 8 ms of sending.
+    assert_eq!(asleep, PicoJoules(90_379_000));
+}
+
+#[test]
+fn clients_listen_as_long_as_two_crystals_drift() {
+    let prices = energy_costs(&complete());
+    // 1 ms of broadcast, and twice 100 ppm of 100 ms.
+    assert_eq!(prices.resting(ON_AIR.downlink_s).listening, Micros(1_020));
 }
 
 #[test]
 fn a_budget_with_a_store_can_pay_what_is_reserved_and_no_picojoule_less() {
     let prices = energy_costs(&complete());
-    let needed = prices.reservation(&order(2), ON_AIR);
-    let budget = prices.budget(0, ON_AIR.downlink_s, needed.as_joules(), true);
-    let costs = prices.costs(0, ON_AIR.downlink_s);
+    let activity = prices.working(&order(2), ON_AIR);
+    let needed = prices.due(0, &activity).total();
+    let costs = prices.costs(0, ON_AIR.downlink_s, false);
+    let budget = prices.budget(0, &costs, needed.as_joules(), true);
     let bill_j = 2.0 * budget.epoch_j + budget.order_j + costs.radio.energy_j(0.2, ON_AIR.upload_s);
     // The margin of rounding is on the safe side and small.
     let short_j = bill_j - budget.spendable_j;

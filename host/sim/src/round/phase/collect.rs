@@ -54,6 +54,8 @@ fn upload_s(instance: &Instance, order: &Order) -> f64 {
 pub(in crate::round) struct Delivery {
     pub(in crate::round) order: Order,
     pub(in crate::round) timing: Timing,
+    /// Whether the client received the whole model instead of a change.
+    pub(in crate::round) whole: bool,
     pub(in crate::round) result: Result<Update, (ClientState, String)>,
 }
 
@@ -66,14 +68,6 @@ pub(in crate::round) struct Collected {
 }
 
 impl Engine<'_> {
-    /// Books the income of a round in every store.
-    pub(in crate::round) fn open_stores(&mut self, round: u32) {
-        let period = self.costs.period();
-        for (client, store) in self.stores.iter_mut().enumerate() {
-            store.begin(self.incomes.of(client, round), period);
-        }
-    }
-
     /// Reserves the energy of every order; returns the shortfall of those that cannot be paid.
     pub(in crate::round) fn reserve(
         &mut self,
@@ -82,20 +76,22 @@ impl Engine<'_> {
         upload_s: &[f64],
     ) -> Vec<Option<Shortfall>> {
         let reserve = |(order, &upload_s): (&Order, &f64)| {
+            let client = order.client.index();
             let on_air = OnAir {
                 downlink_s,
                 upload_s,
+                whole: !self.state.holds_model[client],
             };
-            let store = self.stores.get_mut(order.client.index())?;
-            let cost = self.costs.reservation(order, on_air);
-            store.reserve(cost).err()
+            let store = self.stores.get_mut(client)?;
+            let work = self.costs.working(order, on_air);
+            store.reserve(self.costs.due(client, &work).total()).err()
         };
         orders.iter().zip(upload_s).map(reserve).collect()
     }
 
     pub(in crate::round) fn collect(&mut self, planned: Planned) -> Result<Collected, EngineError> {
-        self.open_stores(planned.round);
         let orders = &planned.decision.orders;
+        let holds_model = self.state.holds_model.clone();
         let replies = if orders.is_empty() {
             Vec::new()
         } else {
@@ -104,17 +100,27 @@ impl Engine<'_> {
             let upload_s = upload_times(&planned.instance, orders);
             let downlink_s = planned.instance.downlink_s;
             let shortfalls = self.reserve(orders, downlink_s, &upload_s);
+            let drawn: Vec<_> = orders.iter().map(|order| self.costs.drawn(order)).collect();
             let broadcast = Broadcast {
                 round: planned.round,
                 model: &self.state.model,
                 orders,
                 downlink_s,
                 upload_s: &upload_s,
+                drawn: &drawn,
                 shortfalls: &shortfalls,
                 wants_loss_after: by_upload && self.policy.wants_estimates(),
             };
             self.fleet.train(&broadcast)?
         };
+        if !orders.is_empty() {
+            // The next change leads on from this model; a client that declined did not receive it.
+            self.state.holds_model.fill(false);
+            for (order, reply) in orders.iter().zip(&replies) {
+                let received = !matches!(reply, Reply::Declined(_));
+                self.state.holds_model[order.client.index()] = received;
+            }
+        }
         let (mut deliveries, mut anomalies) = (Vec::with_capacity(orders.len()), Vec::new());
         for (&order, reply) in orders.iter().zip(replies) {
             let timing = Timing::of(&planned.instance, &order);
@@ -137,6 +143,7 @@ impl Engine<'_> {
             deliveries.push(Delivery {
                 order,
                 timing,
+                whole: !holds_model[order.client.index()],
                 result,
             });
         }

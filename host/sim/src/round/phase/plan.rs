@@ -65,17 +65,19 @@ impl Engine<'_> {
         })
     }
 
-    /// Returns the energy budget of a client for this round, from expected income.
+    /// Returns the energy budget of a client for this round: what is in its store, or without one its
+    /// balance and the expected income.
     fn budget(&self, client: usize, round: u32, instance: &Instance) -> EnergyBudget {
-        let income = self.incomes.expected(client, round);
         let store = self.stores.get(client);
         let spendable_j = match store {
-            Some(store) => store.after(income, self.costs.period()).as_joules(),
-            None => self.state.accounts[client].balance_j() + income.as_joules(),
+            Some(store) => store.available().as_joules(),
+            None => {
+                let income = self.incomes.expected(client, round);
+                self.state.accounts[client].balance_j() + income.as_joules()
+            }
         };
-        let budget = self
-            .costs
-            .budget(client, instance.downlink_s, spendable_j, store.is_some());
+        let costs = &instance.costs[client];
+        let budget = (self.costs).budget(client, costs, spendable_j, store.is_some());
         EnergyBudget {
             surplus_j: self.mean_arrival_j(client) - instance.costs[client].standing_j,
             ..budget
@@ -99,8 +101,8 @@ impl Engine<'_> {
         let (scenario, knowledge) = (self.scenario, &self.state.knowledge);
         let everybody = 0..self.samples.len();
         let epochs = everybody.clone().map(|client| {
-            let epoch = settings::epoch_cost(&self.devices[client], self.samples[client]);
-            self.costs.above_waiting(client, epoch)
+            let epoch = settings::epoch_cost(&self.devices[client], self.loads[client]);
+            self.costs.above_sleep(client, epoch)
         });
         let (epoch_s, epoch_j) = epochs.unzip();
         let mut system = settings::system(scenario);
@@ -116,7 +118,11 @@ impl Engine<'_> {
         let devices = self.devices.iter();
         instance.reserve_s = devices.map(|it| it.deadline_slack_s).collect();
         let downlink_s = instance.downlink_s;
-        let costs = everybody.clone().map(|it| self.costs.costs(it, downlink_s));
+        let costs = |it: usize| {
+            self.costs
+                .costs(it, downlink_s, !self.state.holds_model[it])
+        };
+        let costs = everybody.clone().map(costs);
         instance.costs = costs.collect();
         let incomes = everybody.map(|client| self.incomes.expected_j(client, round));
         instance.income_j = incomes.collect();

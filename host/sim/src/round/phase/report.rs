@@ -37,7 +37,7 @@ impl Engine<'_> {
                 self.book_rest(client.index(), state, &mut log);
                 continue;
             };
-            let (order, timing) = (&delivery.order, &delivery.timing);
+            let (order, timing, whole) = (&delivery.order, &delivery.timing, delivery.whole);
             let state = match delivery.result {
                 Ok(_) => {
                     log.round.participants.push(client);
@@ -62,7 +62,7 @@ impl Engine<'_> {
                 let answered = matches!(state, ClientState::Trained | ClientState::Unused);
                 self.state.attendance[client.index()].note(planned.round, answered);
             }
-            self.book_order(order, timing, state, &mut log);
+            self.book_order(order, timing, whole, state, &mut log);
         }
         if !planned.is_introduction() {
             self.remember(&planned, &log);

@@ -20,6 +20,8 @@ section!(
         clients: Option<Vec<usize>> = None, "";
         /// Processor cycles b per sample and epoch.
         cycles_per_sample: Option<f64> = None, "cycles", Positive;
+        /// Processor cycles per non-zero input of the client's samples and epoch.
+        cycles_per_nonzero: Option<f64> = None, "cycles", NotNegative;
         /// Processor cycles of an epoch beside those of its samples.
         cycles_per_epoch: Option<f64> = None, "cycles", NotNegative;
         /// Clock frequency f of the processor.
@@ -28,12 +30,24 @@ section!(
         energy_coefficient: Option<f64> = None, "J s^2", Positive;
         /// Energy of starting an epoch.
         epoch_j: Option<f64> = None, "J", NotNegative;
-        /// Processor cycles of bringing the model up to date.
+        /// Processor cycles of applying a change of the model.
         apply_cycles: Option<f64> = None, "cycles", NotNegative;
-        /// Processor cycles per sample of finding the loss of the trained model.
+        /// Processor cycles of applying a whole model.
+        apply_whole_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of evaluating the trained model, whatever the samples.
+        evaluate_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of evaluating the trained model, per sample.
         evaluate_cycles_per_sample: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of evaluating the trained model, per non-zero input.
+        evaluate_cycles_per_nonzero: Option<f64> = None, "cycles", NotNegative;
         /// Processor cycles of coding the update.
         encode_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of opening the frames of a change.
+        open_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of opening the frames of a whole model.
+        open_whole_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of sealing the frames of an update.
+        seal_cycles: Option<f64> = None, "cycles", NotNegative;
         /// Power drawn while receiving the broadcast.
         receive_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
         /// Power drawn while transmitting beside the radiated power.
@@ -42,10 +56,16 @@ section!(
         amplifier_efficiency: Option<f64> = None, "", Within(0.001, 1.0);
         /// Energy of starting an upload.
         upload_j: Option<f64> = None, "J", NotNegative;
-        /// Power drawn while idle: a participant that waits for the deadline.
+        /// Power drawn while awake without computing.
         idle_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
         /// Power drawn while asleep.
         sleep_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
+        /// Time of writing the model to flash after an order.
+        save_s: Option<f64> = None, "s", NotNegative, AtMost(3600);
+        /// Power drawn while the model is written to flash.
+        save_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
+        /// Time of starting after a brown-out.
+        boot_s: Option<f64> = None, "s", NotNegative, AtMost(3600);
         /// Energy E_add harvested in every round.
         harvest_j: Option<f64> = None, "J", NotNegative;
         /// Time before the deadline T_max by which these clients must be done.

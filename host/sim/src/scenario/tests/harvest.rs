@@ -47,10 +47,15 @@ fn what_cannot_be_is_refused_with_its_key_and_the_fix() {
         (&["harvest.leakage_w=1e-6"], "those of a store"),
         (&["harvest.charge_efficiency=1.1"], "must lie in [0, 1]"),
         (&["device.sleep_w=0.1"], "more than waiting awake"),
-        (&["device.idle_w=0.1"], "who sends is awake"),
         (
-            &["device.idle_w=2", "device.circuit_w=2"],
-            "less than computing draws",
+            &["device.idle_w=0.1", "device.sleep_w=0.1"],
+            "a client that sends is awake",
+        ),
+        (&["device.idle_w=2"], "less than computing draws"),
+        (&["harvest.restart_j=1"], "there is no store"),
+        (
+            &["harvest.storage_j=1", "harvest.restart_j=1"],
+            "never reaches it",
         ),
         (&["device.amplifier_efficiency=0"], "must lie in [0.001, 1]"),
         (

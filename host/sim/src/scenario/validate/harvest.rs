@@ -94,6 +94,19 @@ fn check_store(harvest: &Harvest) -> Result<(), ScenarioError> {
             _ => format!("the store holds {capacity_j} J at most"),
         },
     )?;
+    let restart_j = harvest.restart_j;
+    require(
+        restart_j == 0.0 || restart_j < capacity_j,
+        "harvest.restart_j",
+        restart_j,
+        || match capacity_j {
+            0.0 => "there is no store; set harvest.storage_j".to_owned(),
+            _ => format!(
+                "a store of {capacity_j} J never reaches it, and a client that browned out would stay \
+                 off; lower it"
+            ),
+        },
+    )?;
     let lossless = leakage_w == 0.0 && charge_efficiency == 1.0;
     require(
         capacity_j > 0.0 || lossless,
@@ -109,25 +122,22 @@ fn check_store(harvest: &Harvest) -> Result<(), ScenarioError> {
 }
 
 /// A device that computes or sends is awake, and one that is awake draws no less than one that
-/// sleeps: the plan of a round subtracts what waiting would have cost.
+/// sleeps: the plan of a round subtracts what sleeping would have cost.
 fn check_powers(device: &ClientDevice) -> Result<(), ScenarioError> {
     let key = |name: &str| match device.class {
         Some(at) => format!("{}.{name}", place(at)),
         None => format!("device.{name}"),
     };
     let costs = &device.costs;
-    let idle_w = costs.idle_w;
+    let (idle_w, sleep_w) = (costs.idle_w, costs.sleep_w);
+    require(sleep_w <= idle_w, key("sleep_w"), sleep_w, || {
+        format!("is more than waiting awake, idle_w = {idle_w}; lower it, or raise idle_w")
+    })?;
     require(
-        costs.sleep_w <= idle_w,
-        key("sleep_w"),
-        costs.sleep_w,
-        || format!("is more than waiting awake, idle_w = {idle_w}; lower it, or raise idle_w"),
-    )?;
-    require(
-        costs.circuit_w >= idle_w * (1.0 - ROUNDING),
+        costs.circuit_w >= sleep_w * (1.0 - ROUNDING),
         key("circuit_w"),
         costs.circuit_w,
-        || format!("who sends is awake: it is at least idle_w = {idle_w}"),
+        || format!("a client that sends is awake: set it to at least sleep_w = {sleep_w}"),
     )?;
     let active_w = device.energy_coefficient * device.frequency_hz.powi(3);
     require(active_w > idle_w, key("idle_w"), idle_w, || {
