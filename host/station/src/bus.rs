@@ -265,6 +265,7 @@ mod tests {
             leaked: PicoJoules(u64::MAX),
             spent: Spent([PicoJoules(u64::MAX); Phase::COUNT]),
             rounds: u32::MAX,
+            off: true,
         };
         let measured = Measured {
             loss_before: 1.0 / 3.0,

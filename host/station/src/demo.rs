@@ -86,7 +86,7 @@ mod tests {
     use gleaner_sim::fleet::{Deployment, build, load_data};
     use gleaner_sim::policy::Scheduler;
     use gleaner_sim::round::{Engine, environment};
-    use gleaner_sim::scenario::ClientDevice;
+    use gleaner_sim::scenario::{ClientDevice, Load};
 
     /// Two Picos, two M4s and a client that is no board.
     fn fleet() -> FleetFile {
@@ -127,7 +127,11 @@ mod tests {
             assert_eq!(device.frequency_hz, preset.frequency_hz);
             assert_eq!(device.energy_coefficient, preset.energy_coefficient);
             let cycles = row.one_epoch.fixed + 100.0 * row.one_epoch.per_sample;
-            assert_eq!(device.epoch_cycles(100), cycles);
+            let load = Load {
+                samples: 100,
+                nonzero: 0,
+            };
+            assert_eq!(device.epoch_cycles(load), cycles);
         }
         // The preset gives clients without a board the values of a Pico.
         let no_class = ClientDevice {
@@ -162,7 +166,11 @@ mod tests {
         let devices = scenario.devices();
         for entry in &fleet.clients {
             let device = &devices[entry.id.index()];
-            let (_, order_j) = gleaner_sim::round::settings::epoch_cost(device, 100);
+            let load = Load {
+                samples: 100,
+                nonzero: 15_000,
+            };
+            let (_, order_j) = gleaner_sim::round::settings::epoch_cost(device, load);
             let share = order_j / entry.storage_j.unwrap();
             assert!((0.1..0.5).contains(&share), "{}: {share}", entry.name);
             assert!(

@@ -49,10 +49,10 @@ pub struct Rules {
     pub run: RunId,
     /// Seed of the run.
     pub seed: u64,
-    /// Modelled deadline of each client in a round.
-    pub deadlines_s: Vec<f64>,
     /// Modelled time from the start of a round to the next.
     pub period_s: f64,
+    /// Modelled time of listening before the broadcast.
+    pub guard_s: f64,
     /// Harvest of each client in every round.
     pub incomes: Incomes,
     /// Limits of wall time.
@@ -176,7 +176,10 @@ impl StationFleet {
         });
     }
 
-    fn job(&self, order: &Order, broadcast: &Broadcast<'_>, upload_s: f64) -> RoundWork {
+    fn job(&self, at: usize, broadcast: &Broadcast<'_>) -> RoundWork {
+        let order = &broadcast.orders[at];
+        let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
+        let drawn = broadcast.drawn.get(at).copied().unwrap_or_default();
         let pace = (self.rules.pace == Pace::Real).then(|| {
             let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
             (seconds(broadcast.downlink_s), seconds(upload_s))
@@ -187,6 +190,7 @@ impl StationFleet {
             channel: u8::try_from(order.channel).unwrap_or(u8::MAX),
             epochs: u16::try_from(order.epochs).unwrap_or(u16::MAX),
             power: NanoWatts((order.power_w * 1e9).round() as u64),
+            drawn,
             airtime: micros(upload_s),
             ..self.blank_order(client, broadcast.round, broadcast.downlink_s)
         };
@@ -202,7 +206,6 @@ impl StationFleet {
 
     /// Returns an order that only brings the income of a round.
     fn blank_order(&self, client: ClientId, round: u32, downlink_s: f64) -> wire::Order {
-        let deadline_s = self.rules.deadlines_s.get(client.index()).copied();
         wire::Order {
             run: self.rules.run,
             round,
@@ -211,13 +214,13 @@ impl StationFleet {
             uplink_bits: 8,
             epochs: 0,
             power: NanoWatts::ZERO,
+            drawn: NanoWatts::ZERO,
             airtime: Micros::ZERO,
             learning_rate_q24: self.fixed.learning_rate().0,
             seed: self.rules.seed,
             model: self.held,
-            deadline: micros(deadline_s.unwrap_or_default()),
             period: micros(self.rules.period_s),
-            listening: micros(downlink_s),
+            listening: micros(self.rules.guard_s + downlink_s),
             income: self.rules.incomes.of(client.index(), round),
         }
     }
@@ -301,11 +304,10 @@ impl Fleet for StationFleet {
         let mut replies: Vec<Option<(Reply, bool)>> = vec![None; broadcast.orders.len()];
         let (mut here, mut away) = (Vec::new(), Vec::new());
         for (at, order) in broadcast.orders.iter().enumerate() {
-            let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
             let member = self.members[order.client.index()].as_ref();
             match member.and_then(|member| member.handle.clone()) {
                 Some(handle) => {
-                    let job = self.job(order, broadcast, upload_s);
+                    let job = self.job(at, broadcast);
                     away.push((
                         at,
                         self.runtime.spawn(async move { handle.work(job).await }),
@@ -472,7 +474,7 @@ fn expected_waiting(cost: &CostModel, blank: &wire::Order, report: &Report) -> P
     let activity = Activity {
         train: Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)),
         airtime: if sending { blank.airtime } else { Micros::ZERO },
-        window: blank.deadline,
+        saves: true,
         ..Activity::resting(blank.listening, blank.period)
     };
     cost.round(&activity).waiting()

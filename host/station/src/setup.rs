@@ -29,7 +29,7 @@ use gleaner_learn::partition::Partition;
 use gleaner_sim::fleet::{self, BuildError, Deployment};
 use gleaner_sim::round::{FleetError, Incomes};
 use gleaner_sim::run::{Run, RunDirectory, run_id};
-use gleaner_sim::scenario::{Override, Scenario};
+use gleaner_sim::scenario::{Load, Override, Scenario};
 
 /// The folder in a run's directory with the shards of its emulated boards.
 pub const SHARDS: &str = RunDirectory::SHARDS;
@@ -200,6 +200,14 @@ pub fn assemble(
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
     let shards = shards_of(&partition, data, |client| fleet.key_of(ClientId(client)))?;
     let network = fleet::shape(scenario, data)?;
+    let load_of = |client: ClientId| {
+        let indices = partition.clients.get(client.index());
+        let indices = indices.map_or(&[][..], |it| it);
+        Load {
+            samples: u32::try_from(indices.len()).unwrap_or(u32::MAX),
+            nonzero: data.train.nonzero_inputs(indices),
+        }
+    };
     let counters = Arc::new(FaultCounters::default());
     let mut machines = Vec::new();
     let mut boards = Vec::new();
@@ -236,6 +244,7 @@ pub fn assemble(
             seed: scenario.run.seed,
             store: entry.store(scenario),
             cost: entry.cost_model(scenario),
+            pace: entry.pace(scenario, load_of(entry.id)),
             network,
             shard_crc: shard_crc(shard),
         };
@@ -244,10 +253,8 @@ pub fn assemble(
     let rules = Rules {
         run,
         seed: scenario.run.seed,
-        deadlines_s: (scenario.devices().iter())
-            .map(|device| scenario.device.deadline_s - device.deadline_slack_s)
-            .collect(),
         period_s: scenario.period_s(),
+        guard_s: scenario.guard_s(),
         incomes: Incomes::new(
             scenario,
             &scenario.devices(),

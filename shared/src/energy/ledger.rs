@@ -29,6 +29,7 @@ pub struct Snapshot {
     /// Rounds that were ended.
     pub rounds: u32,
     /// Whether the device is off: it browned out and its store is below the restart level.
+    #[serde(default)]
     pub off: bool,
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::board::Shape;
-use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Snapshot};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Pace, Snapshot};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::HostKeys;
 use gleaner_shared::wire::link::{Greeting, Timing};
@@ -43,6 +43,8 @@ pub struct Identity {
     pub store: EnergyStore,
     /// Energy of computing, radio and waiting.
     pub cost: CostModel,
+    /// Expected cycles of its work.
+    pub pace: Pace,
     /// The network that the firmware must be built for.
     pub network: Shape,
     /// Checksum of the shard that the board must hold; `None` accepts any.

@@ -301,7 +301,7 @@ impl Responder {
 
 #[cfg(test)]
 mod tests {
-    use gleaner_shared::energy::{CostModel, EnergyStore};
+    use gleaner_shared::energy::{CostModel, EnergyStore, Pace};
     use gleaner_shared::units::PicoJoules;
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::Timing;
@@ -324,6 +324,7 @@ mod tests {
             seed: 1,
             store: EnergyStore::lossless(PicoJoules(1_000)),
             cost: CostModel::paper(1e-26, 5e8),
+            pace: Pace::default(),
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: None,
         };

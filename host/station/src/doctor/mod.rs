@@ -26,6 +26,7 @@ use crate::listener::{self, ExpectedBoards, ListenError, Listener, ListenerTask}
 use crate::setup::{SetupError, shards, start_machine};
 use crate::text::printable;
 use gleaner_learn::data::Dataset;
+use gleaner_shared::energy::Pace;
 use gleaner_sim::run::new_id;
 use gleaner_sim::scenario::Scenario;
 
@@ -231,6 +232,8 @@ async fn talk(
         seed: scenario.run.seed,
         store,
         cost: entry.cost_model(scenario),
+        // The doctor orders nothing.
+        pace: Pace::default(),
         network,
         shard_crc: None,
     };

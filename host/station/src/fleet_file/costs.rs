@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use gleaner_shared::energy::{ComputeModel, CostModel, EnergyStore};
+use gleaner_shared::energy::{ComputeModel, CostModel, EnergyStore, Pace};
 use gleaner_shared::units::{HertzInt, NanoWatts, PicoJoules};
 
 use super::{Entry, InvalidField};
 use gleaner_sim::round::settings::cost_model;
-use gleaner_sim::scenario::{Harvest, PRESETS, Scenario, read_profile, resolve};
+use gleaner_sim::scenario::{Harvest, Load, PRESETS, Scenario, read_profile, resolve};
 
 /// Capacity of a store that neither file nor scenario describes: more than any run spends.
 const AMPLE_J: f64 = 1_000.0;
@@ -113,6 +113,15 @@ impl Entry {
             _ => common.compute,
         };
         CostModel { compute, ..common }
+    }
+
+    /// Returns the expected cycles of the client's work: by its preset, or as in the scenario.
+    #[must_use]
+    pub fn pace(&self, scenario: &Scenario, load: Load) -> Pace {
+        let preset = self.preset.as_ref().and_then(|it| resolve(it, &[]).ok());
+        let own = preset.map(|preset| preset.device.common());
+        let device = own.unwrap_or_else(|| scenario.device_of(self.id.index()));
+        device.pace(load)
     }
 
     /// Sets `active_w` from the measured profile at the client's clock, if the client has a

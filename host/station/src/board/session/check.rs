@@ -1,7 +1,7 @@
 //! Checks of messages and transfers, and of what a board must be and hold.
 
 use gleaner_shared::board::Shape;
-use gleaner_shared::energy::{CostModel, EnergyStore, Snapshot};
+use gleaner_shared::energy::{CostModel, EnergyStore, Pace, Snapshot};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{
     About, Offer, Order, Payload, Progress, Provision, RejectReason, Report, RunId, ShardStatus,
@@ -19,6 +19,7 @@ pub(in crate::board) struct Profile {
     seed: u64,
     pub(super) store: EnergyStore,
     pub(super) cost: CostModel,
+    pace: Pace,
     network: Shape,
     /// Checksum of the shard that the board must hold; `None` accepts any.
     shard_crc: Option<u32>,
@@ -32,6 +33,7 @@ impl From<&Identity> for Profile {
             seed: identity.seed,
             store: identity.store,
             cost: identity.cost,
+            pace: identity.pace,
             network: identity.network,
             shard_crc: identity.shard_crc,
         }
@@ -47,6 +49,7 @@ impl Profile {
             seed: self.seed,
             store: self.store,
             cost: self.cost,
+            pace: self.pace,
             ledger: confirmed.ledger,
             last_round: confirmed.last_round,
         }

@@ -1,6 +1,6 @@
 //! The base station's copy of a board's ledger: confirmed with every closed round, noted between.
 
-use gleaner_shared::energy::{Activity, CostModel, EnergyStore, Ledger, Snapshot};
+use gleaner_shared::energy::{Activity, CostModel, EnergyStore, Flows, Ledger, Snapshot};
 
 use super::check;
 use crate::board::{Closing, ConfirmedState};
@@ -90,11 +90,16 @@ impl EnergyTracker {
             return;
         }
         if let Some(mut ledger) = Ledger::restore(newest, self.store) {
-            ledger.begin_round(closing.income, closing.period);
-            if let Some(rest) = closing.rest {
+            let rest = closing.rest.map(|rest| {
                 let rested = Activity::resting(rest.listening, rest.period);
-                let _ = ledger.pay(&self.cost.round(&rested));
-            }
+                self.cost.round(&rested)
+            });
+            let _ = ledger.end_round(&Flows {
+                income: closing.income,
+                standing: rest.unwrap_or_default(),
+                period: closing.period,
+                boot: self.cost.boot,
+            });
             self.confirmed.ledger = ledger.snapshot();
         }
     }

@@ -4,7 +4,7 @@ use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Snapshot, Spent};
+use gleaner_shared::energy::{CostModel, EnergyStore, Flows, Ledger, Pace, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::{Greeting, Timing};
@@ -40,7 +40,14 @@ pub(super) const fn seconds(seconds: u64) -> Duration {
 /// Returns the ledger after the income of `rounds` rounds.
 pub(super) fn ledger(rounds: u32) -> Snapshot {
     let mut ledger = Ledger::new(PicoJoules(500), STORE);
-    (0..rounds).for_each(|_| ledger.begin_round(INCOME, PERIOD));
+    let flows = Flows {
+        income: INCOME,
+        period: PERIOD,
+        ..Flows::default()
+    };
+    for _ in 0..rounds {
+        let _ = ledger.end_round(&flows);
+    }
     ledger.snapshot()
 }
 
@@ -89,11 +96,11 @@ pub(super) fn order(round: u32) -> Order {
         uplink_bits: 8,
         epochs: 2,
         power: NanoWatts(1_000_000),
+        drawn: NanoWatts(1_000_000),
         airtime: Micros(1_000),
         learning_rate_q24: 1 << 20,
         seed: 1,
         model: ModelHash::of(&model(round)),
-        deadline: Micros(10_000),
         period: PERIOD,
         listening: Micros(100),
         income: INCOME,
@@ -218,6 +225,7 @@ impl Board {
             seed: 1,
             store: STORE,
             cost: CostModel::paper(1e-26, 5e8),
+            pace: Pace::default(),
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: Some(7),
         };
