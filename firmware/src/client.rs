@@ -8,8 +8,6 @@ mod transfers;
 pub use orders::upload_width;
 pub use question::Question;
 
-use gleaner_shared::energy::Pace;
-use gleaner_shared::mlp::Samples;
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event};
 use gleaner_shared::wire::message::{
@@ -25,7 +23,7 @@ use crate::data::{Flashed, LocalData};
 use crate::fmt::{info, warning};
 use crate::identity;
 use crate::keys::{KeyStore, Slots};
-use crate::model::{Memory, Params};
+use crate::model::Memory;
 use crate::platform::{Platform, StackUse};
 use crate::saved::{Region, Saved, SavedState};
 

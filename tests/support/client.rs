@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use gleaner_shared::energy::{Ledger, Snapshot, Spent};
+use gleaner_shared::energy::{Flows, Ledger, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
@@ -286,7 +286,11 @@ impl Client {
             return Err(DeclineReason::Model);
         }
         if let Some(mut ledger) = Ledger::restore(self.ledger, provision.store) {
-            ledger.begin_round(order.income, order.period);
+            let _ = ledger.end_round(&Flows {
+                income: order.income,
+                period: order.period,
+                ..Flows::default()
+            });
             self.ledger = ledger.snapshot();
         }
         if order.participate {

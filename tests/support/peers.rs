@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gleaner_shared::energy::{CostModel, EnergyStore};
+use gleaner_shared::energy::{CostModel, EnergyStore, Pace};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::Key;
@@ -334,6 +334,7 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
         seed: 1,
         store,
         cost: CostModel::paper(1e-26, 5e8),
+        pace: Pace::default(),
         network: gleaner_shared::board::Shape::PAPER,
         shard_crc: None,
     };
@@ -414,11 +415,11 @@ pub fn job(round: u32) -> RoundWork {
             uplink_bits: 8,
             epochs: 1,
             power: NanoWatts(1),
+            drawn: NanoWatts(1),
             airtime: Micros(1),
             learning_rate_q24: 1,
             seed: 1,
             model: ModelHash::of(&model),
-            deadline: Micros(1),
             period: Micros::ZERO,
             listening: Micros::ZERO,
             income: PicoJoules(1),

@@ -1,7 +1,7 @@
 //! Closes a round on a board whose power fails inside an operation of its flash, and runs the next
 //! round.
 
-use gleaner_shared::energy::Ledger;
+use gleaner_shared::energy::{Flows, Ledger};
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::{
@@ -147,7 +147,11 @@ impl FirstRound {
         let Order { income, period, .. } = round.order;
         let Provision { ledger, store, .. } = &mut round.provision;
         let mut rested = Ledger::new(ledger.stored, *store);
-        rested.begin_round(income, period);
+        let _ = rested.end_round(&Flows {
+            income,
+            period,
+            ..Flows::default()
+        });
         *ledger = rested.snapshot();
         round
     }

@@ -114,17 +114,17 @@ pub fn reset_at<W: Wire>(station: &mut Station<W>, moment: Moment) -> Micros {
     let ledger = station.provision(provision);
     assert!(ledger.is_consistent());
     assert_eq!(ledger.harvested, INCOME, "{moment:?}");
-    let asleep = Activity {
-        window: order.deadline,
+    let resting = Activity {
+        saves: true,
         ..Activity::resting(order.listening, order.period)
     };
-    let once = provision.cost.round(&asleep);
-    for phase in [Phase::Receive, Phase::Sleep] {
+    let once = provision.cost.round(&resting);
+    for phase in [Phase::Receive, Phase::Idle] {
         let spent = ledger.spent.of(phase);
         assert_eq!(spent, once.of(phase), "{moment:?}: {}", phase.name());
     }
-    let idle = ledger.spent.of(Phase::Idle);
-    assert!(idle > PicoJoules::ZERO && idle < once.of(Phase::Idle));
+    let asleep = ledger.spent.of(Phase::Sleep);
+    assert!(asleep > PicoJoules::ZERO && asleep < once.of(Phase::Sleep));
     recovery
 }
 

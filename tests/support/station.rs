@@ -1,7 +1,7 @@
 //! A base station with one client: the host's link, driven over any [`Wire`].
 
-use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Snapshot};
-use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Pace, Snapshot};
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
     About, DeviceToHost, HostToDevice, Mark, MeasureRefusal, MeasureStep, ModelHash, Offer, Order,
@@ -288,6 +288,18 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     }
 }
 
+/// Expected cycles of a client's work, each its own number.
+pub const PACE: Pace = Pace {
+    epoch: Cycles(8_000_000),
+    evaluate: Cycles(4_000_000),
+    apply_change: Cycles(1_500_000),
+    apply_whole: Cycles(1_200_000),
+    encode: Cycles(2_000_000),
+    open_change: Cycles(8_200_000),
+    open_whole: Cycles(16_400_000),
+    seal: Cycles(7_600_000),
+};
+
 /// A provision with energy for anything.
 #[must_use]
 pub fn generous(client: u32, seed: u64) -> Provision {
@@ -301,8 +313,10 @@ pub fn generous(client: u32, seed: u64) -> Provision {
             receive: NanoWatts(60_000_000),
             idle: NanoWatts(30_000_000),
             sleep: NanoWatts(4_000_000),
+            save: PicoJoules(1_000_000_000),
             ..CostModel::paper(4.2e-26, 125e6)
         },
+        pace: PACE,
         ledger: Ledger::new(PicoJoules::from_joules(100.0), store).snapshot(),
         last_round: None,
     }
@@ -319,11 +333,11 @@ pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
         uplink_bits: 8,
         epochs,
         power: NanoWatts(50_000_000),
+        drawn: NanoWatts(50_000_000),
         airtime: Micros(8_000),
         learning_rate_q24: 1 << 23,
         seed: 0x5EED,
         model,
-        deadline: Micros(10_000_000),
         period: Micros(60_000_000),
         listening: Micros(200_000),
         income: INCOME,
