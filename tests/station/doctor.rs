@@ -128,6 +128,7 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         seed: 1,
         store,
         cost: entry.cost_model(&scenario),
+        pace: Pace::default(),
         network: gleaner_shared::board::Shape::PAPER,
         shard_crc: None,
     };
