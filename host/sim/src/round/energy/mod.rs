@@ -20,12 +20,14 @@ use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use super::settings;
 use crate::policy::Order;
 use crate::scenario::{ClientDevice, Load, Scenario};
+use gleaner_cre::channel::RateModel;
 
 /// Duration and energy of every client's activities.
 pub(super) struct EnergyCosts {
     clients: Vec<Client>,
     period: Micros,
     guard_s: f64,
+    rate: RateModel,
 }
 
 /// Costs of one client, and the cycles of its work.
@@ -56,6 +58,7 @@ impl EnergyCosts {
             clients: devices.iter().zip(loads).map(client).collect(),
             period: micros(scenario.period_s()),
             guard_s: scenario.guard_s(),
+            rate: scenario.rate_model(),
         }
     }
 
@@ -77,13 +80,14 @@ impl EnergyCosts {
         ordered.at_pace(pace, pace.applying(on_air.whole))
     }
 
-    /// Returns the power that a client's transmitter draws during an upload.
+    /// Returns the power that a client draws during an upload: amplifier or level, and circuit.
     pub(super) fn drawn(&self, order: &Order) -> NanoWatts {
-        let radiated = NanoWatts((order.power_w * 1e9).round() as u64);
-        self.clients[order.client.index()]
-            .cost
-            .radio
-            .drawn(radiated)
+        let radio = &self.clients[order.client.index()].cost.radio;
+        let level = self.rate.modem().and_then(|it| it.level(order.power_w));
+        level.map_or_else(
+            || radio.drawn(nanowatts(order.power_w)),
+            |level| nanowatts(level.drawn_w).saturating_add(radio.circuit),
+        )
     }
 
     /// Returns what a client has to pay for a round.
@@ -105,6 +109,10 @@ impl EnergyCosts {
     fn listening_s(&self, downlink_s: f64) -> f64 {
         self.guard_s + downlink_s
     }
+}
+
+fn nanowatts(watts: f64) -> NanoWatts {
+    NanoWatts((watts * 1e9).round() as u64)
 }
 
 /// Returns a modelled time in whole microseconds, as an order has it.
