@@ -282,7 +282,7 @@ mod tests {
             (scenario.run.rounds, scenario.run.evaluate_every)
         };
         assert_eq!(rounds(&places[0]), (1_008, 12));
-        assert_eq!(rounds(&places[1]), (2_016, 24));
+        assert_eq!(rounds(&places[1]), (1_008, 12));
     }
 
     #[test]
