@@ -90,6 +90,27 @@ fn every_scheduler_trains_within_the_limits_of_every_rate_model() {
 }
 
 #[test]
+fn orders_of_a_transceiver_are_paid_from_what_is_stored_and_glean_orders_no_other() {
+    for &scheduler in Scheduler::VARIANTS {
+        let mut scenario = slow(scheduler, BaselinePower::Min, Estimates::Oracle, "gfsk");
+        let (device, harvest) = (&mut scenario.device, &mut scenario.harvest);
+        (device.idle_w, device.sleep_w) = (0.01, 0.001);
+        (device.save_s, device.save_w) = (0.5, 0.03);
+        harvest.source = gleaner_energy::harvest::Source::Markov;
+        (harvest.on_rounds, harvest.off_rounds) = (3.0, 3.0);
+        (harvest.period_s, harvest.storage_j, harvest.stored_j) = (60.0, 3.0, 1.0);
+        let (logs, state) = run(&scenario, NOBODY);
+        logs.iter()
+            .for_each(|log| judge(&scenario, log, &mut Vec::new()));
+        assert_eq!(stores::violations(&scenario, &logs), 0, "{scheduler}");
+        let trained: usize = logs.iter().map(|it| it.round.participants.len()).sum();
+        assert!(trained > 3, "{scheduler}: {trained}");
+        let declined: u32 = state.stores().iter().map(|state| state.declined).sum();
+        assert!(declined == 0 || scheduler != Scheduler::Glean, "{declined}");
+    }
+}
+
+#[test]
 fn a_client_that_receives_no_broadcast_stops_the_round_and_nothing_else() {
     let deaf = ["radio.downlink_power_w=1e-12", "radio.rate=gfsk"];
     let sets = deaf.map(|set| set.parse().unwrap());
