@@ -533,7 +533,8 @@ class Client:
         """What an order costs by the provisioned cycles; nothing is paid twice of an ended round."""
         pace, whole = self.provision["pace"], nothing()
         if self.books:
-            whole["listening"], whole["period"] = order["listening_us"], order["period_us"]
+            whole["listening"] = order["listening_us"] + order["receiving_us"]
+            whole["period"] = order["period_us"]
             whole["saves"] = 1
         whole["apply"] = self.unpaid_apply + to_come
         whole["epochs"], whole["train"] = order["epochs"], pace["epoch"] * order["epochs"]
@@ -544,12 +545,12 @@ class Client:
     def take(self, order):
         """Begins to charge an order: it was heard, and its model received."""
         if self.books:
-            income = self.books.income
-            self.books = Books((order["listening_us"], 1, order["period_us"]), income)
+            listening = order["listening_us"] + order["receiving_us"]
+            self.books = Books((listening, 1, order["period_us"]), self.books.income)
         else:
             self.books = Books(None)
         if self.books.ordered:
-            self.books.done["listening"] = order["listening_us"]
+            self.books.done["listening"] = self.books.ordered[0]
         self.books.done["apply"], self.unpaid_apply = self.unpaid_apply, 0
         self.ledger.pay(self.books.due(self.provision["cost"]))
 

@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 4, 0x165FB2D798F8D586
+PROTOCOL, SCHEMA = 4, 0x45822DBB7DE4C1D2
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -329,6 +329,7 @@ HOST = Enum(
         model=HASH,
         period_us=U64,
         listening_us=U64,
+        receiving_us=U64,
         income=U64,
     ),
     Cancel=Struct(work=WORK_MARK),

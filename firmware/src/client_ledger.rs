@@ -3,7 +3,7 @@
 use gleaner_shared::energy::{
     Activity, CostModel, Ledger, Pace, Phase, Shortfall, Snapshot, Spent,
 };
-use gleaner_shared::units::{Cycles, Micros, PicoJoules};
+use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::message::{Order, Provision, RoundMark, RunId};
 
 use crate::retained::{RECORD_BYTES, Record, Retained, SavedLedger};
@@ -293,7 +293,7 @@ fn continues(ours: Option<RoundMark>, theirs: Option<RoundMark>) -> bool {
 #[cfg(test)]
 mod tests {
     use gleaner_shared::energy::{ComputeModel, EnergyStore};
-    use gleaner_shared::units::{HertzInt, NanoWatts};
+    use gleaner_shared::units::{HertzInt, Micros, NanoWatts};
     use gleaner_shared::wire::message::ModelHash;
 
     use super::*;
@@ -345,6 +345,7 @@ mod tests {
             model: ModelHash::default(),
             period: Micros(1_000),
             listening: Micros(10),
+            receiving: Micros::ZERO,
             income: PicoJoules(400),
         }
     }

@@ -182,6 +182,7 @@ impl Pair {
             airtime: Micros(rng.below(20_000).into()),
             period: Micros(rng.below(2_000_000).into()),
             listening: Micros(rng.below(30_000).into()),
+            receiving: Micros(rng.below(100_000).into()),
             income: PicoJoules(rng.next_u64() >> (26 + rng.below(20))),
             ..training_order(round, 1 + rng.below(3) as u16, self.model)
         }

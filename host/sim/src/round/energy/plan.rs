@@ -1,8 +1,8 @@
 //! Prices as the optimiser wants them: every second of a round counted once.
 //!
-//! A client without an order listens to the broadcast and sleeps; that is the standing cost of a
-//! round. A participant sleeps whenever it neither listens, computes nor sends. So an order costs what
-//! its work draws more than sleep does.
+//! A client without an order listens to the beacon and sleeps; that is the standing cost of a round.
+//! A participant sleeps whenever it neither listens, computes nor sends. So an order costs what the
+//! broadcast and its work draw more than sleep does.
 
 use gleaner_cre::costs::{Costs, RadioCost};
 use gleaner_shared::units::{Cycles, NanoWatts};
@@ -28,7 +28,8 @@ impl EnergyCosts {
             .saturating_add(it.pace.encode)
             .saturating_add(it.pace.seal);
         let (order_s, period_s) = (self.seconds(client, overhead), seconds(self.period.0));
-        let listening_s = self.listening_s(downlink_s);
+        let listening_s = self.listening.resting_s(downlink_s);
+        let receive_w = watts(cost.receive);
         let mut costs = Costs::PAPER;
         costs.radio = RadioCost {
             circuit_w: radio.circuit_w - sleep_w,
@@ -36,9 +37,9 @@ impl EnergyCosts {
         };
         costs.order_s = order_s;
         costs.order_j = cost.compute.energy(overhead, 0).as_joules() - sleep_w * order_s
-            + cost.save.as_joules();
-        costs.standing_j =
-            watts(cost.receive) * listening_s + sleep_w * (period_s - listening_s).max(0.0);
+            + cost.save.as_joules()
+            + (receive_w - sleep_w) * downlink_s;
+        costs.standing_j = receive_w * listening_s + sleep_w * (period_s - listening_s).max(0.0);
         costs
     }
 
@@ -62,7 +63,7 @@ impl EnergyCosts {
         let exact = sleep_w == 0.0 && *costs == Costs::PAPER && !has_store;
         let margin_j = match exact {
             true => 0.0,
-            false => ROUNDING_J + ROUNDING_S * sleep_w,
+            false => ROUNDING_J + ROUNDING_S * sleep_w.max(watts(it.cost.receive)),
         };
         EnergyBudget {
             spendable_j: spendable_j - costs.standing_j - margin_j,

@@ -26,7 +26,8 @@ fn energy_costs(sets: &[Override]) -> EnergyCosts {
         samples: 1_000,
         nonzero: 150_000,
     };
-    EnergyCosts::new(&scenario, &[scenario.device.common()], &[load])
+    let listening = Listening::new(&scenario, scenario.model_bits());
+    EnergyCosts::new(&scenario, &[scenario.device.common()], &[load], listening)
 }
 
 #[test]
@@ -153,15 +154,15 @@ fn a_participant_sleeps_from_the_end_of_its_upload() {
     let prices = energy_costs(&complete());
     let activity = prices.working(&order(1), ON_AIR);
     let asleep = prices.due(0, &activity).of(Phase::Sleep);
-    // 100 ms less 1.02 ms of listening, 0.35 ms of an epoch, 0.251 ms beside it and 8 ms of sending.
-    assert_eq!(asleep, PicoJoules(90_379_000));
+    // 100 ms less 1.02 ms of listening and a beacon of 3 us, 0.35 ms of an epoch, 0.251 ms beside it and 8 ms of sending.
+    assert_eq!(asleep, PicoJoules(90_376_000));
 }
 
 #[test]
-fn clients_listen_as_long_as_two_crystals_drift() {
+fn clients_listen_to_the_beacon_for_as_long_as_two_crystals_drift() {
     let prices = energy_costs(&complete());
-    // 1 ms of broadcast, and twice 100 ppm of 100 ms.
-    assert_eq!(prices.resting(ON_AIR.downlink_s).listening, Micros(1_020));
+    // 1,024 of the 318,080 bits that take 1 ms, and twice 100 ppm of 100 ms.
+    assert_eq!(prices.resting(ON_AIR.downlink_s).listening, Micros(23));
 }
 
 #[test]
