@@ -46,7 +46,7 @@ fn a_run_beyond_ten_bits_per_hertz_is_warned_of_once_on_screen_and_in_the_report
     ] {
         let said = folder.succeed(&format!("{run} {name} {settings}")).stderr;
         assert_eq!(warnings(&said), times, "{name}: {said}");
-        let page = folder.read(format!("{name}/report.html"));
+        let page = folder.read(&format!("{name}/report.html"));
         assert_eq!(warnings(&page), times, "{name}");
     }
 }
