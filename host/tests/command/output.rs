@@ -38,8 +38,8 @@ fn a_run_beyond_ten_bits_per_hertz_is_warned_of_once_on_screen_and_in_the_report
     for (name, settings, times) in [
         ("paper", "", 1),
         (
-            "wide",
-            "--set radio.uplink_bandwidth_hz=1e7 --set radio.downlink_bandwidth_hz=2e8",
+            "capped",
+            "--set radio.rate=capped --set device.deadline_s=0.1",
             0,
         ),
         ("board", "--preset rp2040", 0),
