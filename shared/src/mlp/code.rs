@@ -13,7 +13,7 @@
 //! exactly.
 
 use super::descent::Factor;
-use super::params::{Params, Tensor};
+use super::params::{Params, Tensor, in_pairs};
 use crate::board::Shape;
 use crate::rng::Rng;
 
@@ -22,6 +22,8 @@ pub const HEADER_BYTES: usize = 16;
 
 /// A scale of one unit.
 const SCALE_ONE: u32 = 1 << 8;
+/// Differences up to here are scaled in 32-bit arithmetic: those of trained weights.
+const SMALL: u32 = (1 << 15) - 1;
 /// Differences saturate here, so that every scale fits 32 bits.
 const DIFFERENCE_MAX: i32 = 1 << 30;
 
@@ -95,31 +97,126 @@ pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
     else {
         return Err(CodeError::Length { bytes, expected });
     };
-    let difference = |tensor, index| {
-        let difference = model.get(tensor, index) - base.get(tensor, index);
-        difference.clamp(-DIFFERENCE_MAX, DIFFERENCE_MAX)
+    let mut writer = Writer {
+        width,
+        rng,
+        scales: header.as_chunks_mut::<4>().0.iter_mut(),
+        codes,
     };
-    let mut codes = codes.chunks_exact_mut(width.bytes());
-    for (tensor, header) in Tensor::ALL.into_iter().zip(header.as_chunks_mut::<4>().0) {
-        let indices = 0..tensor.range(model.shape()).len();
-        let largest = (indices.clone()).fold(0, |largest: u32, index| {
-            largest.max(difference(tensor, index).unsigned_abs())
-        });
-        let scale = scale_for(largest, width);
-        *header = scale.to_le_bytes();
-        let per_unit = Factor::ratio(u64::from(SCALE_ONE), u64::from(scale));
-        for (index, out) in indices.zip(&mut codes) {
-            let code = match scale {
-                SCALE_ONE => difference(tensor, index),
-                _ => {
-                    per_unit.wide_step(i64::from(difference(tensor, index)), rng.next_u32() as u16)
+    // Each is compiled for its tensor.
+    writer.tensor(model, base, Tensor::W1);
+    writer.tensor(model, base, Tensor::B1);
+    writer.tensor(model, base, Tensor::W2);
+    writer.tensor(model, base, Tensor::B2);
+    Ok(expected)
+}
+
+/// Writes the codes of one tensor after another.
+struct Writer<'a> {
+    width: Width,
+    rng: &'a mut Rng,
+    scales: core::slice::IterMut<'a, [u8; 4]>,
+    /// Space of the tensors to come.
+    codes: &'a mut [u8],
+}
+
+impl Writer<'_> {
+    /// Writes the codes of a tensor. Every parameter takes a random word, whatever the scale, so that
+    /// the cycles do not follow the numbers; the stream moves on only where the words mattered.
+    #[inline(always)]
+    fn tensor<const IN: usize, const HID: usize, const OUT: usize>(
+        &mut self,
+        model: &Params<IN, HID, OUT>,
+        base: &Params<IN, HID, OUT>,
+        tensor: Tensor,
+    ) {
+        let columns = tensor.columns(model.shape());
+        let rows = tensor.range(model.shape()).len() / columns;
+        let difference = |row, column| {
+            let difference = model.at(tensor, row, column) - base.at(tensor, row, column);
+            match tensor {
+                Tensor::W1 | Tensor::W2 => difference,
+                Tensor::B1 | Tensor::B2 => difference.clamp(-DIFFERENCE_MAX, DIFFERENCE_MAX),
+            }
+        };
+        let mut largest = 0;
+        for row in 0..rows {
+            in_pairs(columns, |column| {
+                let difference = difference(row, column);
+                if exceeds(difference, largest) {
+                    largest = difference.unsigned_abs();
                 }
-            };
-            let code = code.clamp(-width.limit(), width.limit());
-            out.copy_from_slice(&code.to_le_bytes()[..width.bytes()]);
+            });
+        }
+        let scale = scale_for(largest, self.width);
+        if let Some(out) = self.scales.next() {
+            *out = scale.to_le_bytes();
+        }
+        let factor = Factor::ratio(u64::from(SCALE_ONE), u64::from(scale));
+        let mut rng = self.rng.clone();
+        for row in 0..rows {
+            let codes = core::mem::take(&mut self.codes);
+            let (codes, rest) = codes.split_at_mut(columns * self.width.bytes());
+            self.codes = rest;
+            if largest <= SMALL {
+                let (multiplier, shift) = factor.for_small();
+                let code = |column, random: u16| {
+                    let scaled = difference(row, column) * multiplier >> shift;
+                    (scaled + i32::from(random)) >> 16
+                };
+                self.width.write_row(codes, columns, code, &mut rng);
+            } else {
+                let code =
+                    |column, random| factor.wide_step(difference(row, column).into(), random);
+                self.width.write_row(codes, columns, code, &mut rng);
+            }
+        }
+        if scale != SCALE_ONE {
+            *self.rng = rng;
         }
     }
-    Ok(expected)
+}
+impl Width {
+    /// Writes a row of codes, each from its random word.
+    #[inline(always)]
+    fn write_row(
+        self,
+        out: &mut [u8],
+        columns: usize,
+        code: impl Fn(usize, u16) -> i32,
+        rng: &mut Rng,
+    ) {
+        let mut draw = rng.clone();
+        match self {
+            Self::Byte => in_pairs(columns, |column| {
+                let code = code(column, draw.next_u32() as u16);
+                out[column] = within(code, Self::Byte.limit()) as u8;
+            }),
+            Self::Wide => {
+                let out = out.as_chunks_mut::<2>().0;
+                in_pairs(columns, |column| {
+                    let code = code(column, draw.next_u32() as u16);
+                    out[column] = (within(code, Self::Wide.limit()) as i16).to_le_bytes();
+                });
+            }
+        }
+        *rng = draw;
+    }
+}
+
+/// Returns whether the magnitude of a number exceeds `limit`, at most 2^30, in one comparison.
+#[inline(always)]
+const fn exceeds(number: i32, limit: u32) -> bool {
+    (number as u32).wrapping_add(limit) > 2 * limit
+}
+
+/// Returns a code within its limit, which rounding up exceeds at most once in a tensor's extremes.
+#[inline(always)]
+fn within(code: i32, limit: i32) -> i32 {
+    if exceeds(code, limit as u32) {
+        return code.clamp(-limit, limit);
+    }
+    code
 }
 
 /// Returns the least scale that clips nothing.
@@ -190,17 +287,20 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
     pub fn difference(&self, tensor: Tensor, index: usize) -> i32 {
         let at = tensor.range(self.shape).start + index;
         let code = match self.width {
-            Width::Byte => i64::from(self.codes[at] as i8),
-            Width::Wide => i64::from(i16::from_le_bytes([
+            Width::Byte => i32::from(self.codes[at] as i8),
+            Width::Wide => i32::from(i16::from_le_bytes([
                 self.codes[2 * at],
                 self.codes[2 * at + 1],
             ])),
         };
-        let scale = i64::from(self.scales[tensor as usize]);
+        let scale = self.scales[tensor as usize];
+        if scale >> (32 - 8 * self.width.bytes()) == 0 {
+            return (code * scale as i32 + 128) >> 8;
+        }
         // |code| may be one above the limit in a forged message: 2^15 * 2^31 >> 8 would exceed 32
         // bits.
         let limit = i64::from(i32::MAX);
-        ((code * scale + 128) >> 8).clamp(-limit, limit) as i32
+        ((i64::from(code) * i64::from(scale) + 128) >> 8).clamp(-limit, limit) as i32
     }
 
     /// Adds the difference to the base, saturating: the decoded model.
