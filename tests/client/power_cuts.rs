@@ -4,7 +4,7 @@
 use gleaner_firmware::model::{Memory, Params};
 use gleaner_firmware::retained::SavedLedger;
 use gleaner_firmware::saved::{MODEL_ROUNDS, Region, SECTORS, Saved};
-use gleaner_shared::energy::{EnergyStore, Ledger};
+use gleaner_shared::energy::{EnergyStore, Flows, Ledger};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Payload, RoundMark};
 use gleaner_tests::cut_run::RecordedRun;
@@ -41,7 +41,13 @@ fn mark(round: u32) -> Option<RoundMark> {
 fn ledger(round: u32) -> Option<SavedLedger> {
     let store = EnergyStore::lossless(PicoJoules(1_000_000));
     let mut ledger = Ledger::new(PicoJoules(1_000), store);
-    (0..round).for_each(|_| ledger.begin_round(PicoJoules(7), Micros::ZERO));
+    let flows = Flows {
+        income: PicoJoules(7),
+        ..Flows::default()
+    };
+    for _ in 0..round {
+        let _ = ledger.end_round(&flows);
+    }
     Some(SavedLedger {
         run: RUN,
         client: 3,

@@ -4,7 +4,8 @@
 //! What the firmware did is known by its marks; the simulation's sums are made of that.
 
 use gleaner_shared::energy::{
-    Activity, ComputeModel, CostModel, EnergyStore, Ledger, Pace, Phase, RadioModel, Snapshot,
+    Activity, ComputeModel, CostModel, EnergyStore, Flows, Ledger, Pace, Phase, RadioModel,
+    Snapshot, Spent,
 };
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
@@ -12,11 +13,11 @@ use gleaner_shared::wire::message::{
     DeclineReason, DeviceToHost, HostToDevice, MeasureStep, ModelHash, Order, Payload, Provision,
     RoundMark, RunId,
 };
-use gleaner_tests::in_process::{CYCLES_PER_SAMPLE, InProcess};
+use gleaner_tests::in_process::InProcess;
 use gleaner_tests::progress;
 use gleaner_tests::reference::{exact, initial};
 use gleaner_tests::shard::Digits;
-use gleaner_tests::station::{Station, training_order};
+use gleaner_tests::station::{PACE, Station, training_order};
 
 /// Number and seed of the random cases.
 #[derive(Debug, clap::Args)]
@@ -33,9 +34,6 @@ const CLIENT: u32 = 4;
 const SAMPLES: usize = 6;
 /// Rounds with one store and one cost; then both are others.
 const LIFE: u32 = 50;
-
-/// Cycles that coding an update takes, before a client has measured it.
-const FIRST_ENCODING: u64 = 100 * 39_760;
 
 /// Runs the rounds and tells whether all books agreed.
 pub fn run(args: &Args) -> bool {
@@ -70,6 +68,8 @@ struct Pair {
     cost: CostModel,
     ledger: Ledger,
     pace: Pace,
+    /// Cycles of receiving models that no order has paid for yet.
+    unpaid_apply: Cycles,
     trained: u32,
     rested: u32,
     declined: u32,
@@ -89,11 +89,8 @@ impl Pair {
             run: RunId::default(),
             cost: CostModel::default(),
             ledger: Ledger::new(PicoJoules::ZERO, EnergyStore::lossless(PicoJoules::ZERO)),
-            pace: Pace {
-                epoch: Cycles(SAMPLES as u64 * u64::from(CYCLES_PER_SAMPLE)),
-                apply: Cycles::ZERO,
-                encode: Cycles(FIRST_ENCODING),
-            },
+            pace: PACE,
+            unpaid_apply: Cycles::ZERO,
             trained: 0,
             rested: 0,
             declined: 0,
@@ -109,8 +106,14 @@ impl Pair {
             capacity: PicoJoules(1_000_000_000 << rng.below(12)),
             charge_permille: 700 + rng.below(301) as u16,
             leakage: NanoWatts(rng.below(50_000).into()),
+            restart: PicoJoules(rng.below(400_000_000).into()),
         };
         self.cost = cost(rng);
+        self.pace = Pace {
+            seal: Cycles(rng.below(10_000_000).into()),
+            open_whole: Cycles(rng.below(20_000_000).into()),
+            ..PACE
+        };
         self.ledger = Ledger::new(PicoJoules(store.capacity.0 / 2), store);
         let provision = Provision {
             run: self.run,
@@ -118,6 +121,7 @@ impl Pair {
             seed: 1,
             store,
             cost: self.cost,
+            pace: self.pace,
             ledger: self.ledger.snapshot(),
             last_round: None,
         };
@@ -130,6 +134,10 @@ impl Pair {
             self.applied += 1;
             let bytes = exact(&initial(rng.next_u64()));
             self.model = self.station.deliver(Payload::Model, &bytes).hash;
+            let [apply, ..] = self.cycles();
+            for cycles in [apply, self.pace.open_whole] {
+                self.unpaid_apply = self.unpaid_apply.saturating_add(cycles);
+            }
         }
         let order = self.order(rng, round);
         let reply = self.station.order(order);
@@ -147,7 +155,6 @@ impl Pair {
                 if reply.reserved != expected {
                     return Err(format!("reserved {}, not {expected}", reply.reserved));
                 }
-                self.pace.epoch = Cycles(report.cycles.0 / u64::from(report.epochs));
                 (self.ledger.snapshot(), report.ledger)
             }
             (participates, declined) => {
@@ -174,9 +181,8 @@ impl Pair {
         Order {
             run: self.run,
             participate: rng.below(5) > 0,
-            power: NanoWatts(rng.below(200_000_000).into()),
+            drawn: NanoWatts(rng.below(200_000_000).into()),
             airtime: Micros(rng.below(20_000).into()),
-            deadline: Micros(rng.below(200_000).into()),
             period: Micros(rng.below(2_000_000).into()),
             listening: Micros(rng.below(30_000).into()),
             income: PicoJoules(rng.next_u64() >> (26 + rng.below(20))),
@@ -197,57 +203,56 @@ impl Pair {
     /// Books a round of training as a simulation does, of what the marks say was done; returns what
     /// it reserves.
     fn simulate(&mut self, order: &Order) -> Result<PicoJoules, String> {
-        let [apply, train, evaluate, encode] = self.cycles();
-        self.pace.apply = apply;
-        self.ledger.begin_round(order.income, order.period);
-        let expected = order.activity().at_pace(&self.pace);
-        let expected = self.cost.round(&expected).total();
+        let [_, train, evaluate, encode] = self.cycles();
+        let expected = self.expected(order);
         let reserved = self.ledger.reserve(expected);
         reserved.map_err(|shortfall| format!("the simulation declines: {shortfall}"))?;
         let done = Activity {
-            apply,
+            apply: std::mem::take(&mut self.unpaid_apply),
             train,
             evaluate,
-            encode,
+            encode: encode.saturating_add(self.pace.seal),
             ..order.activity()
         };
-        let _ = self.ledger.pay(&self.cost.round(&done));
-        self.ledger.settle();
-        (self.pace.apply, self.pace.encode) = (Cycles::ZERO, encode);
+        let (work, standing) = self.cost.round(&done).split();
+        let _ = self.ledger.pay(&work);
+        self.end(order, standing);
         Ok(expected)
     }
 
     /// Books a round without training, and declines what the firmware declined.
     fn rest(&mut self, order: &Order, declined: Option<DeclineReason>) -> Result<(), String> {
-        self.ledger.begin_round(order.income, order.period);
         if order.participate {
-            // What was applied is paid for with the next order.
-            let [apply, ..] = self.cycles_so_far();
-            self.pace.apply = apply;
-            let expected = order.activity().at_pace(&self.pace);
-            let expected = self.cost.round(&expected).total();
-            let shortfall = self.ledger.reserve(expected).err();
+            let shortfall = self.ledger.reserve(self.expected(order)).err();
             if declined != shortfall.map(DeclineReason::Energy) {
                 return Err(format!("declined {declined:?}, not {shortfall:?}"));
             }
         }
         let resting = Activity::resting(order.listening, order.period);
-        let _ = self.ledger.pay(&self.cost.round(&resting));
-        self.ledger.settle();
+        self.end(order, self.cost.round(&resting));
         Ok(())
+    }
+
+    /// Returns what an order is expected to cost.
+    fn expected(&self, order: &Order) -> PicoJoules {
+        let work = order.activity().at_pace(&self.pace, self.unpaid_apply);
+        self.cost.round(&work).total()
+    }
+
+    fn end(&mut self, order: &Order, standing: Spent) {
+        let _ = self.ledger.end_round(&Flows {
+            income: order.income,
+            standing,
+            period: order.period,
+            boot: self.cost.boot,
+        });
     }
 
     /// Returns the cycles by phase that the marks tell, and forgets them.
     fn cycles(&mut self) -> [Cycles; 4] {
-        let cycles = self.cycles_so_far();
-        self.station.marks.clear();
-        cycles
-    }
-
-    fn cycles_so_far(&self) -> [Cycles; 4] {
+        let marks = std::mem::take(&mut self.station.marks);
         [Phase::Apply, Phase::Train, Phase::Evaluate, Phase::Encode].map(|phase| {
-            let marks = self.station.marks.iter();
-            let of = marks.filter(|mark| mark.phase == phase);
+            let of = marks.iter().filter(|mark| mark.phase == phase);
             Cycles(of.map(|mark| mark.cycles.0).sum())
         })
     }
@@ -267,6 +272,8 @@ fn cost(rng: &mut Rng) -> CostModel {
         receive: NanoWatts(rng.below(60_000_000).into()),
         idle: NanoWatts(rng.below(30_000_000).into()),
         sleep: NanoWatts(rng.below(1_000_000).into()),
+        save: PicoJoules(rng.below(100_000_000).into()),
+        boot: PicoJoules(rng.below(100_000_000).into()),
         clock: HertzInt(1_000_000 + u64::from(rng.below(150_000_000))),
     }
 }

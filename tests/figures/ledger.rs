@@ -2,7 +2,7 @@
 //! trace brings them, charging losses, leaks, orders that are declined and stores that run dry.
 
 use gleaner_shared::energy::{
-    Activity, ComputeModel, CostModel, EnergyQueue, EnergyStore, Ledger, Pace, Phase, RadioModel,
+    Activity, ComputeModel, CostModel, EnergyQueue, EnergyStore, Flows, Ledger, Pace, RadioModel,
     Spent,
 };
 use gleaner_shared::rng::{Purpose, Rng};
@@ -66,10 +66,13 @@ fn check(rng: &mut Rng, tally: &mut Tally) -> Result<(), String> {
         capacity: PicoJoules(rng.next_u64() >> (rng.below(40) + 10)),
         charge_permille: [1_000, 850, 1, 0][rng.below(4) as usize],
         leakage: NanoWatts(u64::from(rng.below(20_000)) * u64::from(rng.below(2))),
+        restart: PicoJoules(rng.next_u64() >> (rng.below(40) + 12)),
     };
     let mut ledger = Ledger::new(PicoJoules(rng.next_u64() >> 20), store);
     let mut apart = Apart {
         stored: i128::from(ledger.snapshot().initial.0),
+        owed: 0,
+        off: false,
         store,
         tally,
     };
@@ -80,18 +83,22 @@ fn check(rng: &mut Rng, tally: &mut Tally) -> Result<(), String> {
         let order = order(rng);
         // A trace: dark, dim or bright.
         let income = PicoJoules(rng.next_u64() >> (34 + rng.below(30)));
-        ledger.begin_round(income, order.period);
-        apart.begin(income, order.period);
-        apart
-            .agree(&ledger)
-            .ok_or(format!("round {round}, income"))?;
-
         let done = live(rng, &mut ledger, &cost, &order, apart.tally);
-        apart.pay(&mut ledger, &cost.round(&done));
+        let (work, standing) = cost.round(&done).split();
+        apart.pay(&mut ledger, &work);
         apart
             .agree(&ledger)
-            .ok_or(format!("round {round}, spending"))?;
-        ledger.settle();
+            .ok_or(format!("round {round}, order"))?;
+        let flows = Flows {
+            income,
+            standing,
+            period: order.period,
+            boot: cost.boot,
+        };
+        apart.end(&mut ledger, &flows)?;
+        apart
+            .agree(&ledger)
+            .ok_or(format!("round {round}, its end"))?;
 
         let record = ledger.snapshot().since(&before);
         queue.update(&record);
@@ -118,6 +125,8 @@ fn cost(rng: &mut Rng) -> CostModel {
         receive: NanoWatts(rng.below(60_000_000).into()),
         idle: NanoWatts(rng.below(30_000_000).into()),
         sleep: NanoWatts(rng.below(100_000).into()),
+        save: PicoJoules(rng.below(1_000_000).into()),
+        boot: PicoJoules(rng.below(1_000_000).into()),
         clock: HertzInt(rng.below(150_000_000).into()),
     }
 }
@@ -125,9 +134,9 @@ fn cost(rng: &mut Rng) -> CostModel {
 fn order(rng: &mut Rng) -> Activity {
     Activity {
         epochs: rng.below(8),
-        power: NanoWatts(rng.below(200_000_000).into()),
+        drawn: NanoWatts(rng.below(200_000_000).into()),
         airtime: Micros(rng.below(10_000).into()),
-        window: Micros(rng.below(50_000).into()),
+        saves: true,
         ..Activity::resting(
             Micros(rng.below(5_000).into()),
             Micros(rng.below(200_000).into()),
@@ -146,10 +155,10 @@ fn live(
     let resting = Activity::resting(order.listening, order.period);
     let pace = Pace {
         epoch: Cycles(rng.below(100_000).into()),
-        apply: Cycles(rng.below(10_000).into()),
         encode: Cycles(rng.below(10_000).into()),
+        ..Pace::default()
     };
-    let expected = order.at_pace(&pace);
+    let expected = order.at_pace(&pace, Cycles(rng.below(10_000).into()));
     if rng.below(4) == 0 {
         tally.rested += 1;
         return resting;
@@ -169,31 +178,55 @@ fn live(
 /// The same books in plain sums.
 struct Apart<'a> {
     stored: i128,
+    owed: i128,
+    off: bool,
     store: EnergyStore,
     tally: &'a mut Tally,
 }
 
 impl Apart<'_> {
-    fn begin(&mut self, income: PicoJoules, period: Micros) {
-        let kept = i128::from(self.store.charge_permille.min(1_000));
-        let lost = i128::from(income.0) * (1_000 - kept) / 1_000;
-        let room = i128::from(self.store.capacity.0) - self.stored;
-        let arrived = i128::from(income.0) - lost;
-        self.tally.overflowed += u64::from(arrived > room);
-        self.stored += arrived.min(room);
-        let leak = (i128::from(self.store.leakage.0) * i128::from(period.0) + 500) / 1_000;
-        self.tally.leaked += u64::from(leak > 0);
-        self.stored -= leak.min(self.stored);
-    }
-
+    /// Pays for work from what is stored; the round owes the rest.
     fn pay(&mut self, ledger: &mut Ledger, due: &Spent) {
         let payment = ledger.pay(due);
         self.tally.brownouts += u64::from(payment.unpaid > PicoJoules::ZERO);
-        let total: i128 = Phase::ALL
-            .iter()
-            .map(|&phase| i128::from(due.of(phase).0))
-            .sum();
+        let total = sum(due);
+        self.owed = total - total.min(self.stored);
         self.stored -= total.min(self.stored);
+    }
+
+    /// Ends a round; the error says which rule of netting was broken.
+    fn end(&mut self, ledger: &mut Ledger, flows: &Flows) -> Result<(), String> {
+        let before = ledger.snapshot();
+        let unpaid = ledger.end_round(flows).unpaid;
+        let overflow = ledger.snapshot().since(&before).overflow;
+        if unpaid > PicoJoules::ZERO && overflow > PicoJoules::ZERO {
+            return Err(format!("{unpaid} unpaid beside an overflow of {overflow}"));
+        }
+
+        let income = i128::from(flows.income.0);
+        let kept = i128::from(self.store.charge_permille.min(1_000));
+        self.stored += income - income * (1_000 - kept) / 1_000;
+        let standing = if self.off { 0 } else { sum(&flows.standing) };
+        let due = std::mem::take(&mut self.owed) + standing;
+        let missing = due - due.min(self.stored);
+        self.stored -= due.min(self.stored);
+        let leak = i128::from(self.store.leakage.0) * i128::from(flows.period.0);
+        let leak = (leak + 500) / 1_000;
+        self.tally.leaked += u64::from(leak > 0);
+        self.stored -= leak.min(self.stored);
+        let capacity = i128::from(self.store.capacity.0);
+        self.tally.overflowed += u64::from(self.stored > capacity);
+        self.stored = self.stored.min(capacity);
+        self.off |= missing > 0;
+        let boot = i128::from(flows.boot.0);
+        if self.off && self.stored >= i128::from(self.store.restart.0) + boot {
+            self.off = false;
+            self.stored -= boot;
+        }
+        if missing != i128::from(unpaid.0) || self.off != ledger.snapshot().off {
+            return Err(format!("unpaid {unpaid}, not {missing} pJ"));
+        }
+        Ok(())
     }
 
     /// The ledger adds up, and holds what the sums kept apart say.
@@ -202,6 +235,11 @@ impl Apart<'_> {
         let snapshot = ledger.snapshot();
         (snapshot.is_consistent() && i128::from(snapshot.stored.0) == self.stored).then_some(())
     }
+}
+
+/// Returns the sum over all phases, which may exceed what a ledger holds.
+fn sum(spent: &Spent) -> i128 {
+    spent.0.iter().map(|amount| i128::from(amount.0)).sum()
 }
 
 #[cfg(test)]

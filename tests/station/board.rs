@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gleaner_shared::energy::{CostModel, EnergyStore};
+use gleaner_shared::energy::{CostModel, EnergyStore, Pace};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Refusal};
@@ -36,6 +36,7 @@ fn identity(endpoint: Endpoint) -> Identity {
         seed: 1,
         store: STORE,
         cost: CostModel::paper(1e-26, 5e8),
+        pace: Pace::default(),
         network: gleaner_shared::board::Shape::PAPER,
         shard_crc: Some(7),
     }

@@ -1,5 +1,6 @@
 //! The doctor's findings, with boards that are well and boards that are not.
 
+use gleaner_shared::energy::Pace;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,6 +129,7 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         seed: 1,
         store,
         cost: entry.cost_model(&scenario),
+        pace: Pace::default(),
         network: gleaner_shared::board::Shape::PAPER,
         shard_crc: None,
     };

@@ -127,6 +127,16 @@ impl Spent {
         self.sum(&[Phase::Idle, Phase::Sleep])
     }
 
+    /// Splits a round's costs into those of the work, paid from what is stored, and those of sleep,
+    /// netted with the income.
+    #[must_use]
+    pub const fn split(mut self) -> (Self, Self) {
+        let mut asleep = Self::ZERO;
+        let sleep = Phase::Sleep as usize;
+        (asleep.0[sleep], self.0[sleep]) = (self.0[sleep], PicoJoules::ZERO);
+        (self, asleep)
+    }
+
     /// Returns the sum, at most [`PicoJoules::MAX`].
     pub const fn total(&self) -> PicoJoules {
         self.sum(&Phase::ALL)

@@ -1,6 +1,6 @@
 //! Filling the rows of a round's log: the line of the round and one row per client.
 
-use gleaner_shared::energy::{Phase, RoundRecord, Spent};
+use gleaner_shared::energy::{RoundRecord, Spent};
 use gleaner_shared::units::PicoJoules;
 
 use super::energy::{EnergyRow, OnAir};
@@ -77,10 +77,8 @@ impl Engine<'_> {
             whole,
         };
         let client = order.client.index();
-        let mut work = self.costs.due(client, &self.costs.working(order, on_air));
-        // The order is paid first, from what is stored; sleep is netted with the income.
-        let mut standing = Spent::ZERO;
-        standing[Phase::Sleep] = std::mem::take(&mut work[Phase::Sleep]);
+        let due = self.costs.due(client, &self.costs.working(order, on_air));
+        let (work, standing) = due.split();
         let row = self.book(client, work, standing, log);
         row.state = state;
         row.channel = Some(order.channel);

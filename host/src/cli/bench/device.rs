@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use gleaner_shared::energy::{CostModel, EnergyStore, Ledger};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Pace};
 use gleaner_shared::mlp::{LearningRate, Shape};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
@@ -209,6 +209,7 @@ fn provision(scenario: &Scenario) -> Provision {
             sleep: NanoWatts::ZERO,
             ..cost_model(&scenario.device.common())
         },
+        pace: Pace::default(),
         ledger: Ledger::new(capacity, store).snapshot(),
         last_round: None,
     }
@@ -222,12 +223,12 @@ fn order(args: &Args) -> Order {
         channel: 0,
         uplink_bits: 8,
         epochs: args.epochs,
-        power: NanoWatts(0),
+        power: NanoWatts::ZERO,
+        drawn: NanoWatts::ZERO,
         airtime: Micros(0),
         learning_rate_q24: LearningRate::from_real(args.rate).0,
         seed: CLIENT_SEED,
         model: ModelHash::default(),
-        deadline: Micros(u64::MAX),
         period: Micros(u64::MAX),
         listening: Micros::ZERO,
         income: PicoJoules::ZERO,
