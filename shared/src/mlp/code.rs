@@ -13,6 +13,7 @@
 //! exactly.
 
 use super::descent::Factor;
+use super::kernel;
 use super::params::{Params, Tensor, in_pairs};
 use crate::board::Shape;
 use crate::rng::Rng;
@@ -24,6 +25,8 @@ pub const HEADER_BYTES: usize = 16;
 const SCALE_ONE: u32 = 1 << 8;
 /// Differences up to here are scaled in 32-bit arithmetic: those of trained weights.
 const SMALL: u32 = (1 << 15) - 1;
+/// Numbers that are scaled, rounded and written at a time.
+const STRETCH: usize = 64;
 /// Differences saturate here, so that every scale fits 32 bits.
 const DIFFERENCE_MAX: i32 = 1 << 30;
 
@@ -132,17 +135,10 @@ impl Writer<'_> {
     ) {
         let columns = tensor.columns(model.shape());
         let rows = tensor.range(model.shape()).len() / columns;
-        let difference = |row, column| {
-            let difference = model.at(tensor, row, column) - base.at(tensor, row, column);
-            match tensor {
-                Tensor::W1 | Tensor::W2 => difference,
-                Tensor::B1 | Tensor::B2 => difference.clamp(-DIFFERENCE_MAX, DIFFERENCE_MAX),
-            }
-        };
         let mut largest = 0;
         for row in 0..rows {
-            in_pairs(columns, |column| {
-                let difference = difference(row, column);
+            in_pairs!(column in columns => {
+                let difference = limited(tensor, model.difference(base, tensor, row, column));
                 if exceeds(difference, largest) {
                     largest = difference.unsigned_abs();
                 }
@@ -154,53 +150,52 @@ impl Writer<'_> {
         }
         let factor = Factor::ratio(u64::from(SCALE_ONE), u64::from(scale));
         let mut rng = self.rng.clone();
-        for row in 0..rows {
-            let codes = core::mem::take(&mut self.codes);
-            let (codes, rest) = codes.split_at_mut(columns * self.width.bytes());
-            self.codes = rest;
-            if largest <= SMALL {
-                let (multiplier, shift) = factor.for_small();
-                let code = |column, random: u16| {
-                    let scaled = difference(row, column) * multiplier >> shift;
-                    (scaled + i32::from(random)) >> 16
-                };
-                self.width.write_row(codes, columns, code, &mut rng);
-            } else {
-                let code =
-                    |column, random| factor.wide_step(difference(row, column).into(), random);
-                self.width.write_row(codes, columns, code, &mut rng);
+        if self.width == Width::Byte && largest <= SMALL {
+            let (multiplier, shift) = factor.for_small();
+            let mut numbers = [0; STRETCH];
+            for row in 0..rows {
+                for first in (0..columns).step_by(STRETCH) {
+                    let numbers = &mut numbers[..STRETCH.min(columns - first)];
+                    let count = numbers.len();
+                    in_pairs!(at in count => {
+                        let difference = model.difference(base, tensor, row, first + at);
+                        numbers[at] = difference * multiplier >> shift;
+                    });
+                    kernel::round_codes(numbers, self.take(count), &mut rng);
+                }
+            }
+        } else {
+            let limit = self.width.limit();
+            for row in 0..rows {
+                for column in 0..columns {
+                    let difference = limited(tensor, model.difference(base, tensor, row, column));
+                    let code = factor.wide_step(difference.into(), rng.next_u32() as u16);
+                    let code = code.clamp(-limit, limit).to_le_bytes();
+                    let out = self.take(1);
+                    out.copy_from_slice(&code[..out.len()]);
+                }
             }
         }
         if scale != SCALE_ONE {
             *self.rng = rng;
         }
     }
+
+    /// Takes the space of the next codes.
+    fn take(&mut self, count: usize) -> &mut [u8] {
+        let codes = core::mem::take(&mut self.codes);
+        let (out, rest) = codes.split_at_mut(count * self.width.bytes());
+        self.codes = rest;
+        out
+    }
 }
-impl Width {
-    /// Writes a row of codes, each from its random word.
-    #[inline(always)]
-    fn write_row(
-        self,
-        out: &mut [u8],
-        columns: usize,
-        code: impl Fn(usize, u16) -> i32,
-        rng: &mut Rng,
-    ) {
-        let mut draw = rng.clone();
-        match self {
-            Self::Byte => in_pairs(columns, |column| {
-                let code = code(column, draw.next_u32() as u16);
-                out[column] = within(code, Self::Byte.limit()) as u8;
-            }),
-            Self::Wide => {
-                let out = out.as_chunks_mut::<2>().0;
-                in_pairs(columns, |column| {
-                    let code = code(column, draw.next_u32() as u16);
-                    out[column] = (within(code, Self::Wide.limit()) as i16).to_le_bytes();
-                });
-            }
-        }
-        *rng = draw;
+
+/// Returns a difference of biases within its limit; one of weights always is.
+#[inline(always)]
+fn limited(tensor: Tensor, difference: i32) -> i32 {
+    match tensor {
+        Tensor::W1 | Tensor::W2 => difference,
+        Tensor::B1 | Tensor::B2 => difference.clamp(-DIFFERENCE_MAX, DIFFERENCE_MAX),
     }
 }
 
@@ -208,15 +203,6 @@ impl Width {
 #[inline(always)]
 const fn exceeds(number: i32, limit: u32) -> bool {
     (number as u32).wrapping_add(limit) > 2 * limit
-}
-
-/// Returns a code within its limit, which rounding up exceeds at most once in a tensor's extremes.
-#[inline(always)]
-fn within(code: i32, limit: i32) -> i32 {
-    if exceeds(code, limit as u32) {
-        return code.clamp(-limit, limit);
-    }
-    code
 }
 
 /// Returns the least scale that clips nothing.
@@ -287,25 +273,56 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
     pub fn difference(&self, tensor: Tensor, index: usize) -> i32 {
         let at = tensor.range(self.shape).start + index;
         let code = match self.width {
-            Width::Byte => i32::from(self.codes[at] as i8),
-            Width::Wide => i32::from(i16::from_le_bytes([
+            Width::Byte => i64::from(self.codes[at] as i8),
+            Width::Wide => i64::from(i16::from_le_bytes([
                 self.codes[2 * at],
                 self.codes[2 * at + 1],
             ])),
         };
-        let scale = self.scales[tensor as usize];
-        if scale >> (32 - 8 * self.width.bytes()) == 0 {
-            return (code * scale as i32 + 128) >> 8;
-        }
+        let scale = i64::from(self.scales[tensor as usize]);
         // |code| may be one above the limit in a forged message: 2^15 * 2^31 >> 8 would exceed 32
         // bits.
         let limit = i64::from(i32::MAX);
-        ((i64::from(code) * i64::from(scale) + 128) >> 8).clamp(-limit, limit) as i32
+        ((code * scale + 128) >> 8).clamp(-limit, limit) as i32
     }
 
     /// Adds the difference to the base, saturating: the decoded model.
     pub fn apply(&self, base: &mut Params<IN, HID, OUT>) {
-        base.map(|tensor, index, old| old.saturating_add(self.difference(tensor, index)));
+        // Each is compiled for its tensor.
+        self.apply_tensor(base, Tensor::W1);
+        self.apply_tensor(base, Tensor::B1);
+        self.apply_tensor(base, Tensor::W2);
+        self.apply_tensor(base, Tensor::B2);
+    }
+
+    #[inline(always)]
+    fn apply_tensor(&self, base: &mut Params<IN, HID, OUT>, tensor: Tensor) {
+        let scale = self.scales[tensor as usize];
+        let columns = tensor.columns(self.shape);
+        let range = tensor.range(self.shape);
+        if self.width == Width::Byte && scale >> 24 == 0 {
+            let scale = scale as i32;
+            let mut codes = &self.codes[range.clone()];
+            for row in 0..range.len() / columns {
+                let (of_row, others) = codes.split_at(columns);
+                codes = others;
+                in_pairs!(column in columns => {
+                    // As `difference`, in 32 bits.
+                    let difference = (i32::from(of_row[column] as i8) * scale + 128) >> 8;
+                    let old = base.at(tensor, row, column);
+                    // Numbers are below 2^30 and differences below 2^24.
+                    base.put(tensor, row, column, old.wrapping_add(difference));
+                });
+            }
+        } else {
+            for index in 0..range.len() {
+                let (row, column) = (index / columns, index % columns);
+                let new = base
+                    .at(tensor, row, column)
+                    .saturating_add(self.difference(tensor, index));
+                base.put(tensor, row, column, new);
+            }
+        }
     }
 
     /// Writes the difference as real numbers, in wire order, as far as `out` reaches.

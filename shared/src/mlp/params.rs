@@ -174,6 +174,22 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         }
     }
 
+    /// Returns an element less that of another model, in its units.
+    ///
+    /// # Panics
+    /// If the tensor has no such element.
+    #[inline(always)]
+    pub(super) fn difference(&self, base: &Self, tensor: Tensor, row: usize, column: usize) -> i32 {
+        match tensor {
+            Tensor::W1 => {
+                let (row, column) = kernel::place::<IN, HID>(row, column);
+                kernel::difference(&self.w1[row], &base.w1[row], column)
+            }
+            Tensor::W2 => kernel::difference(&self.w2[row], &base.w2[row], column),
+            Tensor::B1 | Tensor::B2 => self.at(tensor, row, column) - base.at(tensor, row, column),
+        }
+    }
+
     /// Sets element `index` of a tensor, saturating at [`Tensor::limit`].
     ///
     /// # Panics
@@ -186,7 +202,7 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
 
     /// Sets an element by row and column, saturating.
     #[inline(always)]
-    fn put(&mut self, tensor: Tensor, row: usize, column: usize, value: i32) {
+    pub(super) fn put(&mut self, tensor: Tensor, row: usize, column: usize, value: i32) {
         let value = value.clamp(-tensor.limit(), tensor.limit());
         match tensor {
             Tensor::W1 => {
@@ -210,18 +226,16 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     }
 
     /// Replaces every parameter of a tensor by `value(index, old)`, in wire order, saturating. Row by
-    /// row and two columns at a time: a Cortex-M0+ divides by subroutine, and its kernels store even
-    /// and odd columns differently.
+    /// row, since a Cortex-M0+ divides by subroutine.
     #[inline(always)]
-    pub(super) fn map_tensor(&mut self, tensor: Tensor, mut value: impl FnMut(usize, i32) -> i32) {
+    fn map_tensor(&mut self, tensor: Tensor, mut value: impl FnMut(usize, i32) -> i32) {
         let columns = tensor.columns(self.shape());
         let rows = tensor.range(self.shape()).len() / columns;
         for row in 0..rows {
-            let first = row * columns;
-            in_pairs(columns, |column| {
+            for column in 0..columns {
                 let old = self.at(tensor, row, column);
-                self.put(tensor, row, column, value(first + column, old));
-            });
+                self.put(tensor, row, column, value(row * columns + column, old));
+            }
         }
     }
 
@@ -303,17 +317,36 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         if bytes.len() != self.shape().exact_bytes() {
             return false;
         }
-        let mut rest = bytes;
-        self.map(|tensor, _, _| {
-            let (head, tail) = rest.split_at(exact_width(tensor));
-            rest = tail;
-            match *head {
-                [low, high] => i32::from(i16::from_le_bytes([low, high])),
-                [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
-                _ => 0,
-            }
-        });
+        let rest = self.read_rows::<2>(Tensor::W1, bytes);
+        let rest = self.read_rows::<4>(Tensor::B1, rest);
+        let rest = self.read_rows::<2>(Tensor::W2, rest);
+        self.read_rows::<4>(Tensor::B2, rest);
         true
+    }
+
+    /// Reads the exact form of a tensor, `WIDTH` bytes a parameter; returns the bytes behind it.
+    #[inline(always)]
+    fn read_rows<'a, const WIDTH: usize>(&mut self, tensor: Tensor, bytes: &'a [u8]) -> &'a [u8] {
+        let columns = tensor.columns(self.shape());
+        let rows = tensor.range(self.shape()).len() / columns;
+        let (mut numbers, rest) = {
+            let (bytes, rest) = bytes.split_at(rows * columns * WIDTH);
+            (bytes.as_chunks::<WIDTH>().0, rest)
+        };
+        for row in 0..rows {
+            let (of_row, others) = numbers.split_at(columns);
+            numbers = others;
+            in_pairs!(column in columns => {
+                let number = &of_row[column][..];
+                let number = match *number {
+                    [low, high] => i32::from(i16::from_le_bytes([low, high])),
+                    [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
+                    _ => 0,
+                };
+                self.put(tensor, row, column, number);
+            });
+        }
+        rest
     }
 
     /// Returns a 64-bit fingerprint of the parameters in wire order (FNV-1a over 32-bit words).
@@ -329,18 +362,27 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     }
 }
 
-/// Calls `each` with `0..count`, two numbers a turn, so that what depends on the lowest bit is settled
-/// when it is compiled.
-#[inline(always)]
-pub(super) fn in_pairs(count: usize, mut each: impl FnMut(usize)) {
-    for pair in 0..count / 2 {
-        each(2 * pair);
-        each(2 * pair + 1);
-    }
-    if !count.is_multiple_of(2) {
-        each(count - 1);
-    }
+/// Runs a block for every number below a count, two numbers a turn: what depends on the lowest bit is
+/// settled when the block is compiled, which a closure called from two places would not be.
+macro_rules! in_pairs {
+    ($at:ident in $count:expr => $body:block) => {
+        for pair in 0..$count / 2 {
+            {
+                let $at = 2 * pair;
+                $body
+            }
+            {
+                let $at = 2 * pair + 1;
+                $body
+            }
+        }
+        if $count % 2 != 0 {
+            let $at = $count - 1;
+            $body
+        }
+    };
 }
+pub(super) use in_pairs;
 
 /// Bytes of one parameter in the exact form.
 const fn exact_width(tensor: Tensor) -> usize {
