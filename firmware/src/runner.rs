@@ -228,7 +228,8 @@ impl<P: Platform> Runner<P> {
             };
             let start = self.parts.cycles.read();
             let event = self.link.receive(now, &mut bytes, store);
-            self.marks.framed(self.parts.cycles.between(start, self.parts.cycles.read()));
+            self.marks
+                .framed(self.parts.cycles.between(start, self.parts.cycles.read()));
             if let Some(event) = event {
                 let whole = match &event {
                     Event::Received(offer) if offer.payload.is_model() => {
@@ -285,7 +286,8 @@ impl<P: Platform> Runner<P> {
             None => &[],
         };
         let frame = self.link.transmit(now, source, &mut self.frame);
-        self.marks.framed(self.parts.cycles.between(start, self.parts.cycles.read()));
+        self.marks
+            .framed(self.parts.cycles.between(start, self.parts.cycles.read()));
         match frame {
             // A frame that cannot be written is lost, as on any line.
             Some(bytes) => {

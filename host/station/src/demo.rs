@@ -13,14 +13,18 @@ pub const PRESET: &str = "demo";
 /// Rounds of income that a store holds; it starts half full.
 const STORED_ROUNDS: f64 = 4.0;
 
+/// Rounds in one of which a board with an order in every round writes its model to flash.
+const ROUNDS_PER_SAVE: f64 = 8.0;
+
 /// Returns the harvest of a kind of board in the demonstration: the energy of its orders when round
 /// follows round and waiting is free. The board's preset has the harvest of a real place.
 const fn income_w(board: Board) -> f64 {
     match board {
-        Board::Rp2040 => 5e-3,
-        Board::Rp2350 => 3e-3,
-        Board::Stm32l4r5 | Board::M4 => 2e-3,
-        Board::Stm32l496 => 1.6e-3,
+        Board::Rp2040 => 31e-3,
+        Board::Rp2350 => 28e-3,
+        Board::Stm32l4r5 => 18e-3,
+        Board::M4 => 12e-3,
+        Board::Stm32l496 => 14e-3,
     }
 }
 
@@ -56,15 +60,21 @@ pub fn classes(
             ("cycles_per_nonzero", device.cycles_per_nonzero),
             ("cycles_per_epoch", device.cycles_per_epoch),
             ("evaluate_cycles", device.evaluate_cycles),
-            ("evaluate_cycles_per_sample", device.evaluate_cycles_per_sample),
-            ("evaluate_cycles_per_nonzero", device.evaluate_cycles_per_nonzero),
+            (
+                "evaluate_cycles_per_sample",
+                device.evaluate_cycles_per_sample,
+            ),
+            (
+                "evaluate_cycles_per_nonzero",
+                device.evaluate_cycles_per_nonzero,
+            ),
             ("apply_cycles", device.apply_cycles),
             ("apply_whole_cycles", device.apply_whole_cycles),
             ("encode_cycles", device.encode_cycles),
             ("open_cycles", device.open_cycles),
             ("open_whole_cycles", device.open_whole_cycles),
             ("seal_cycles", device.seal_cycles),
-            ("save_s", device.save_s),
+            ("save_s", device.save_s / ROUNDS_PER_SAVE),
             ("save_w", device.save_w),
             ("frequency_hz", device.frequency_hz),
             ("energy_coefficient", device.energy_coefficient),
@@ -143,7 +153,7 @@ mod tests {
                 nonzero: 15_000,
             };
             assert_eq!(device.pace(load), preset.pace(load));
-            assert_eq!(device.costs.save_s, preset.costs.save_s);
+            assert_eq!(device.costs.save_s, preset.costs.save_s / ROUNDS_PER_SAVE);
         }
         // The preset gives clients without a board the values of a Pico.
         let no_class = ClientDevice {

@@ -184,7 +184,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     spinner.finish_and_clear();
 
     let device = DeviceKeys::of(board, &counted, result.written)?;
-    let figures = figures(emulator, &scenario, &result, ideal.as_ref(), network, device);
+    let figures = figures(
+        emulator,
+        &scenario,
+        &result,
+        ideal.as_ref(),
+        network,
+        device,
+    );
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
@@ -397,7 +404,7 @@ fn print(figures: &Figures) -> Result<(), OutputError> {
     let device = &figures.device;
     outln!(
         "\n# [device], counted on {} shards; a pass over samples is off by {:.1} % at most",
-        device.shards,
+        device.shards.len(),
         100.0 * device.largest_error
     );
     for (key, value) in device.rows() {

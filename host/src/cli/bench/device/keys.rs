@@ -8,6 +8,15 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::count::PassCycles;
 use serde::Serialize;
 
+/// Passes over one shard.
+#[derive(Debug, Serialize)]
+pub(super) struct CountedShard {
+    samples: u32,
+    nonzero: u64,
+    epoch: u64,
+    evaluate: u64,
+}
+
 /// Cycles of every kind of work, under the names of a preset's keys.
 #[derive(Debug, Serialize)]
 pub(super) struct DeviceKeys {
@@ -25,8 +34,8 @@ pub(super) struct DeviceKeys {
     seal_cycles: f64,
     /// Time of writing a model to flash: counted operations and typical times of the data sheet.
     save_s: Option<f64>,
-    /// Number of shards that were counted.
-    pub(super) shards: usize,
+    /// Passes that the fit is made of.
+    pub(super) shards: Vec<CountedShard>,
     /// Largest relative error of a pass over samples.
     pub(super) largest_error: f64,
 }
@@ -70,7 +79,15 @@ impl DeviceKeys {
             open_whole_cycles: cycles(work.open_whole),
             seal_cycles: cycles(work.seal),
             save_s,
-            shards: counted.len(),
+            shards: counted
+                .iter()
+                .map(|(load, pace)| CountedShard {
+                    samples: load.samples,
+                    nonzero: load.nonzero,
+                    epoch: pace.epoch.0,
+                    evaluate: pace.evaluate.0,
+                })
+                .collect(),
             largest_error: epoch_error.max(evaluate_error),
         })
     }
@@ -82,8 +99,14 @@ impl DeviceKeys {
             ("cycles_per_nonzero", self.cycles_per_nonzero),
             ("cycles_per_epoch", self.cycles_per_epoch),
             ("evaluate_cycles", self.evaluate_cycles),
-            ("evaluate_cycles_per_sample", self.evaluate_cycles_per_sample),
-            ("evaluate_cycles_per_nonzero", self.evaluate_cycles_per_nonzero),
+            (
+                "evaluate_cycles_per_sample",
+                self.evaluate_cycles_per_sample,
+            ),
+            (
+                "evaluate_cycles_per_nonzero",
+                self.evaluate_cycles_per_nonzero,
+            ),
             ("apply_cycles", self.apply_cycles),
             ("apply_whole_cycles", self.apply_whole_cycles),
             ("encode_cycles", self.encode_cycles),

@@ -16,9 +16,9 @@ use tempfile::NamedTempFile;
 pub(super) enum Ink {
     /// The first of the data.
     Mixed,
-    /// Those with the fewest.
+    /// The first of the class with the fewest.
     Least,
-    /// Those with the most.
+    /// The first of the class with the most.
     Most,
 }
 
@@ -48,12 +48,23 @@ impl Shard {
             set.labels.len()
         );
         let mut chosen: Vec<u32> = (0..set.labels.len() as u32).collect();
-        match ink {
-            Ink::Mixed => {}
-            Ink::Least => chosen.sort_by_cached_key(|&at| set.nonzero_inputs(&[at])),
-            Ink::Most => {
-                chosen.sort_by_cached_key(|&at| std::cmp::Reverse(set.nonzero_inputs(&[at])));
-            }
+        if ink != Ink::Mixed {
+            let of = |class: u8| {
+                let own = chosen
+                    .iter()
+                    .filter(|&&at| set.labels[at as usize] == class);
+                own.copied().collect::<Vec<u32>>()
+            };
+            let mean = |of: &Vec<u32>| set.nonzero_inputs(of) / of.len().max(1) as u64;
+            let mut classes: Vec<Vec<u32>> = (0..u8::try_from(network.classes)?).map(of).collect();
+            classes.retain(|of| !of.is_empty());
+            classes.sort_by_cached_key(mean);
+            let end = if ink == Ink::Least {
+                classes.first()
+            } else {
+                classes.last()
+            };
+            chosen = end.cloned().unwrap_or_default();
         }
         chosen.truncate(samples);
         let pixels: Vec<u8> = (chosen.iter())
@@ -79,7 +90,7 @@ impl Shard {
         file.write_all(&bytes)
             .with_context(|| format!("cannot write {}", file.path().display()))?;
         let load = Load {
-            samples: u32::try_from(samples)?,
+            samples: u32::try_from(chosen.len())?,
             nonzero: set.nonzero_inputs(&chosen),
         };
         Ok(Self { file, load })

@@ -41,7 +41,8 @@ impl PassCycles {
         }
         let found = solve(matrix, sums, columns)?;
         Some(Self {
-            fixed: found[0],
+            // A share of a thousandth below zero is an error of the fit.
+            fixed: found[0].max(0.0),
             per_sample: found[1],
             per_nonzero: found[2],
         })
@@ -93,7 +94,13 @@ fn solve(mut matrix: [[f64; 3]; 3], mut sums: [f64; 3], columns: usize) -> Optio
         let known: f64 = (at + 1..columns).map(|to| matrix[at][to] * found[to]).sum();
         found[at] = (sums[at] - known) / matrix[at][at];
     }
-    Some([0, 1, 2].map(|at| if at < columns { found[at] / scale[at] } else { 0.0 }))
+    Some([0, 1, 2].map(|at| {
+        if at < columns {
+            found[at] / scale[at]
+        } else {
+            0.0
+        }
+    }))
 }
 
 #[cfg(test)]
@@ -111,11 +118,19 @@ mod tests {
             per_sample: 9_000.0,
             per_nonzero: 410.0,
         };
-        let loads = [load(1_000, 150_000), load(1_000, 60_000), load(1_000, 210_000), load(100, 15_000)];
+        let loads = [
+            load(1_000, 150_000),
+            load(1_000, 60_000),
+            load(1_000, 210_000),
+            load(100, 15_000),
+        ];
         let counted = loads.map(|it| (it, truth.of(it).round() as u64));
         let found = PassCycles::fit(&counted).unwrap();
         assert!((found.fixed / truth.fixed - 1.0).abs() < 1e-4, "{found:?}");
-        assert!((found.per_nonzero / truth.per_nonzero - 1.0).abs() < 1e-4, "{found:?}");
+        assert!(
+            (found.per_nonzero / truth.per_nonzero - 1.0).abs() < 1e-4,
+            "{found:?}"
+        );
         assert!(found.error(&counted) < 1e-6);
         assert_eq!(PassCycles::fit(&counted[..2]), None);
     }

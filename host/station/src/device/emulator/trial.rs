@@ -154,11 +154,13 @@ pub fn train(
 
     let written = talk.written;
     talk.measure(0, MeasureStep::Begin)?;
+    talk.leave_alone()?;
 
     stage("sending the model");
     let begin = talk.line.now();
     let model = talk.deliver(Payload::Model)?;
     let download = talk.line.now().saturating_sub(begin);
+    talk.leave_alone()?;
 
     stage("training");
     let order = Order {
@@ -228,6 +230,7 @@ pub fn train(
     let saved = talk.written;
     stage("sending a change");
     talk.deliver(Payload::Update)?;
+    talk.leave_alone()?;
     talk.measure(1, MeasureStep::End)?;
     talk.rest()?;
     let pace = pace(&talk.marks, report.epochs);
@@ -390,14 +393,19 @@ impl Conversation {
                 Some(stack) if self.written == before => return Ok(stack),
                 _ => {}
             }
-            // A board writes while its line is quiet.
-            let patience = std::mem::replace(&mut self.patience, QUIET);
-            let quiet = self.until(DOING, |_| None::<()>);
-            self.patience = patience;
-            match quiet {
-                Ok(()) | Err(TrialError::Silent { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            self.leave_alone()?;
+        }
+    }
+
+    /// Leaves the board alone for a while: it writes to its flash while its line is quiet, and applies
+    /// a model without hearing the line.
+    fn leave_alone(&mut self) -> Result<(), TrialError> {
+        let patience = std::mem::replace(&mut self.patience, QUIET);
+        let quiet = self.until("waiting", |_| None::<()>);
+        self.patience = patience;
+        match quiet {
+            Ok(()) | Err(TrialError::Silent { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
