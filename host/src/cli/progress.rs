@@ -66,7 +66,7 @@ impl Observer for Progress {
         if let Some(share) = self.validation {
             accuracy.push_str(&format!("  validation {:.1} %", 100.0 * share));
         }
-        let energy_mj = 1e3 * row.spent_j;
+        let energy_mj = 1e3 * row.cumulative_spent_j;
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(row.round));
             bar.set_message(format!("accuracy {accuracy}  energy {energy_mj:.1} mJ"));

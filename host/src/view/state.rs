@@ -244,7 +244,7 @@ impl ViewState {
     pub fn finish_round(&mut self, log: &RoundLog, now: Instant) {
         self.round = log.round.round;
         self.times.mark(now);
-        self.spent_j = log.round.spent_j;
+        self.spent_j = log.round.cumulative_spent_j;
         if let Some(accuracy) = log.round.accuracy {
             self.accuracy
                 .push((f64::from(log.round.round), 100.0 * accuracy));

@@ -287,7 +287,7 @@ mod tests {
         let rows = |tally: &Tally| summary_table(&tally.summary()).to_text();
         assert!(!rows(&tally).contains("anomalous"));
         let line = r#"{"round":1,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,
-            "harvest_j":0,"spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
+            "harvest_j":0,"cumulative_spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
             "implausible":[{"client":6,"what":"no numbers"}]}"#;
         let row: RoundRow = serde_json::from_str(line).unwrap();
         tally.add_round(&row);

@@ -185,7 +185,7 @@ impl Tally {
         self.validation
             .extend(row.validation_accuracy.map(|share| (row.round, share)));
         self.ending = row.ending;
-        self.energy_j = row.spent_j;
+        self.energy_j = row.cumulative_spent_j;
         self.compute_j += row.compute_j;
         self.modelled_s += row.round_s;
         // Round 0 is the introduction.
@@ -322,7 +322,7 @@ mod tests {
         for round in 1..=20 {
             let line = format!(
                 r#"{{"round":{round},"accuracy":0.{:02},"validation_accuracy":0.{:02},
-                "participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,"spent_j":0,
+                "participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,"cumulative_spent_j":0,
                 "downlink_s":0,"round_s":0,"overdrawn":[],"absent":[]}}"#,
                 10 + round,
                 40 + round,
