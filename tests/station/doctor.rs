@@ -1,5 +1,6 @@
 //! The doctor's findings, with boards that are well and boards that are not.
 
+use gleaner_shared::energy::Pace;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
