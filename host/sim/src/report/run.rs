@@ -1,5 +1,6 @@
 //! The report of one run, from the files in its directory.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use gleaner_files::write_atomically;
@@ -14,7 +15,7 @@ use super::table::Table;
 use super::text::counted;
 use crate::fleet;
 use crate::round::{Cause, Ending};
-use crate::run::{EnergySplit, Provenance, RunDirectory, RunError, Summary};
+use crate::run::{EnergySplit, EnergyUse, Provenance, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
 /// Writes the report of a complete run where there is none: it may have been killed in between.
@@ -61,7 +62,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     if let Some(classes) = classes_table(directory, &run.scenario)? {
         page.heading("The classes of devices");
         page.paragraph(
-            "Shares are of a class's client-rounds, epochs are those of a participant, and energies \
+            "Shares are of a class's client-rounds from round 1 on, epochs are those of a participant, and energies \
              are of one client in one round.",
         );
         page.table(&classes);
@@ -97,8 +98,8 @@ fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
     };
     page.heading("Where the energy went");
     page.paragraph(
-        "Everything a client does is booked by phase: hearing the broadcast, computing, sending, \
-         waiting awake to the end of the deadline, and sleeping until the next round begins. \
+        "Everything a client does is booked by phase: receiving the broadcast, computing, transmitting, \
+         writing the model, and sleeping until the next round begins. \
          Energies are modelled, in mJ, of all clients together; `energy.csv` has every client's \
          rounds in whole picojoules.",
     );
@@ -108,27 +109,70 @@ fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
     }
 }
 
-/// Returns the split of a run's energy as a table.
+/// Phases that an order costs.
+const ORDERS: [Phase; 6] = [
+    Phase::Apply,
+    Phase::Train,
+    Phase::Evaluate,
+    Phase::Encode,
+    Phase::Transmit,
+    Phase::Idle,
+];
+
+/// Phases that are due without an order, too.
+const STANDING: [Phase; 2] = [Phase::Receive, Phase::Sleep];
+
+/// Returns the split of a run's energy as a table, round 0 apart.
 fn split_table(split: &EnergySplit) -> Table {
-    let mut table = Table::new(&["where", "mJ", "of all spent"]);
-    let spent: f64 = split.spent_j.values().sum();
+    let mut table = Table::new(&[
+        "where",
+        "round 0, mJ",
+        "later rounds, mJ",
+        "of later rounds",
+    ]);
     let mj = |joules: f64| number(1e3 * joules);
-    for phase in Phase::IN_TIME {
-        let joules = split.spent_j.get(phase.name()).copied().unwrap_or_default();
-        let share = if spent > 0.0 { joules / spent } else { 0.0 };
-        let share = format!("{:.1} %", 100.0 * share);
-        table.row(vec![phase.name().to_owned(), mj(joules), share]);
-    }
-    let mut row = |name: &str, joules: f64| {
-        table.row(vec![name.to_owned(), mj(joules), String::new()]);
+    let in_phase = |of: &BTreeMap<String, f64>, phase: Phase| -> f64 {
+        of.get(phase.name()).copied().unwrap_or_default()
     };
-    row("spent", spent);
+    let both = |phases: &[Phase]| {
+        let sum = |of| phases.iter().map(|&phase| in_phase(of, phase)).sum::<f64>();
+        let introduction = sum(&split.introduction_j);
+        (introduction, sum(&split.spent_j) - introduction)
+    };
+    let later = both(&Phase::ALL).1;
+    let mut spent = |name: &str, (introduction, joules): (f64, f64)| {
+        let share = 100.0 * joules / later.max(f64::MIN_POSITIVE);
+        let share = format!("{share:.1} %");
+        table.row(vec![name.to_owned(), mj(introduction), mj(joules), share]);
+    };
+    for phase in ORDERS {
+        spent(phase.name(), both(&[phase]));
+    }
+    spent("for orders", both(&ORDERS));
+    for phase in STANDING {
+        spent(phase.name(), both(&[phase]));
+    }
+    spent("due without orders", both(&STANDING));
+    spent("spent", both(&Phase::ALL));
+    let mut row = |name: &str, joules: f64| {
+        table.row(vec![
+            format!("{name}, whole run"),
+            String::new(),
+            mj(joules),
+            String::new(),
+        ]);
+    };
     row("harvest", split.harvest_j);
     if let Some(stored_j) = split.stored_j {
         row("lost in charging", split.conversion_j);
         row("lost to full stores", split.overflow_j);
         row("leaked", split.leaked_j);
-        row("stored at the end", stored_j);
+        table.row(vec![
+            "stored at the end".to_owned(),
+            String::new(),
+            mj(stored_j),
+            String::new(),
+        ]);
     }
     table
 }
@@ -147,7 +191,9 @@ fn page(run: &RunData) -> Page {
     page.table(&summary_table(&summary));
     page.paragraph(
         "The mean of the last tenth is over that part of the rounds. Energy is what clients spent on computing and \
-         sending, by the model. Fairness is Jain's index of how often clients participated: 1 is \
+         transmitting, and, where the scenario prices them, on receiving and sleep, by the model. Orders \
+         cost compute, transmission and writing the model (idle); receiving the broadcast and sleep are \
+         due without an order, too. Round 0, in which every client introduces itself, is apart. Fairness is Jain's index of how often clients participated: 1 is \
          even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
          more than it harvested. Modelled time is that of the clients, not of this computer.",
     );
@@ -185,6 +231,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     let mut table = Table::new(&["figure", "value"]);
     let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let mj = |joules: f64| number(1e3 * joules);
     let model = match summary.ending {
         None => "last round",
         Some(_) => "model kept",
@@ -211,21 +258,44 @@ pub fn summary_table(summary: &Summary) -> Table {
     }
     row(
         "energy of all clients",
-        format!("{} mJ", number(1e3 * summary.energy_j)),
+        format!("{} mJ", mj(summary.energy_j)),
     );
-    row(
-        "energy per round",
-        format!("{} mJ", number(1e3 * summary.energy_per_round_j)),
-    );
-    row(
-        "of it compute",
-        format!("{:.0} %", 100.0 * summary.compute_share),
-    );
-    if let Some(split) = &summary.split {
-        let waiting = ["idle", "sleep"].map(|phase| split.spent_j.get(phase).copied());
-        let waiting_j: f64 = waiting.into_iter().flatten().sum();
-        let share = waiting_j / summary.energy_j.max(f64::MIN_POSITIVE);
-        row("of it idle and sleep", format!("{:.0} %", 100.0 * share));
+    if summary.introduction_j > 0.0 {
+        let introduction = mj(summary.introduction_j);
+        row("of it in round 0", format!("{introduction} mJ"));
+    }
+    let from = match summary.introduction_j > 0.0 {
+        true => "energy per round, from round 1",
+        false => "energy per round",
+    };
+    row(from, format!("{} mJ", mj(summary.energy_per_round_j)));
+    let EnergyUse {
+        compute_j,
+        transmit_j,
+        idle_j,
+        receive_j,
+        sleep_j,
+    } = summary.by_use;
+    let uses = |total_j: f64, uses: &[(&str, f64)]| {
+        let each = |joules: f64| mj(joules / summary.rounds.max(1) as f64);
+        let used = uses.iter().filter(|(_, joules)| *joules > 0.0);
+        let used = used.map(|(name, joules)| format!("{name} {}", each(*joules)));
+        let used = used.collect::<Vec<_>>().join(", ");
+        format!("{} mJ ({used})", each(total_j))
+    };
+    let of_orders = [
+        ("compute", compute_j),
+        ("transmit", transmit_j),
+        ("idle", idle_j),
+    ];
+    let orders_j = summary.by_use.orders_j();
+    if orders_j > 0.0 {
+        row("of it for orders", uses(orders_j, &of_orders));
+    }
+    let standing_j = summary.by_use.standing_j();
+    if standing_j > 0.0 {
+        let standing = [("receive", receive_j), ("sleep", sleep_j)];
+        row("of it due without orders", uses(standing_j, &standing));
     }
     row(
         "participants per round",
