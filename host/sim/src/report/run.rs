@@ -34,8 +34,10 @@ pub fn ensure_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), 
 pub struct Section {
     /// Heading of the part.
     pub heading: &'static str,
+    /// Paragraphs below the summary of the run, where the part matters at once; may be empty.
+    pub lead: Vec<String>,
     /// Paragraph between heading and table.
-    pub text: &'static str,
+    pub text: String,
     /// Table that the part shows.
     pub table: Table,
 }
@@ -54,7 +56,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
         let file = plots.join(format!("{}.svg", chart.name));
         write_atomically(&file, chart.svg.as_bytes())?;
     }
-    let mut page = page(&run);
+    let mut page = page(&run, sections);
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
     }
@@ -69,7 +71,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     }
     for section in sections {
         page.heading(section.heading);
-        page.paragraph(section.text);
+        page.paragraph(&section.text);
         page.table(&section.table);
     }
     page.heading("How to get this run again");
@@ -177,7 +179,7 @@ fn split_table(split: &EnergySplit) -> Table {
     table
 }
 
-fn page(run: &RunData) -> Page {
+fn page(run: &RunData, sections: &[Section]) -> Page {
     let scenario = &run.scenario;
     let summary = run.tally.summary();
     let title = format!("{} on {}", scenario.run.scheduler, scenario.data.dataset);
@@ -189,6 +191,9 @@ fn page(run: &RunData) -> Page {
     );
     let mut page = Page::new(&title, &lead);
     page.table(&summary_table(&summary));
+    for lead in sections.iter().flat_map(|section| &section.lead) {
+        page.paragraph(lead);
+    }
     page.paragraph(
         "The mean of the last tenth is over that part of the rounds. Energy is what clients spent on computing and \
          transmitting, and, where the scenario prices them, on receiving and sleep, by the model. Orders \
