@@ -162,7 +162,7 @@ impl BoardsReport {
             "difference",
             "most in",
             "declined",
-            "not compared",
+            "left out",
         ]);
         let mut row = |name: String, books: &BoardBooks| {
             let it = &books.compared;
