@@ -6,7 +6,7 @@ use std::fs;
 use gleaner_files::write_atomically;
 use gleaner_shared::energy::Phase;
 
-use super::charts::{Chart, energy_charts, run_charts};
+use super::charts::{Chart, energy_charts, run_charts, stack_charts};
 use super::classes::classes_table;
 use super::data::RunData;
 use super::html::Page;
@@ -51,7 +51,8 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     let run = RunData::read(directory)?;
     let plots = directory.file(RunDirectory::PLOTS);
     fs::create_dir_all(&plots).map_err(gleaner_files::at(&plots))?;
-    let (charts, energy) = (run_charts(&run), energy_charts(&run));
+    let (mut charts, energy) = (run_charts(&run), energy_charts(&run));
+    charts.extend(stack_charts(&run));
     for chart in charts.iter().chain(&energy) {
         let file = plots.join(format!("{}.svg", chart.name));
         write_atomically(&file, chart.svg.as_bytes())?;
