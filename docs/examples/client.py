@@ -42,15 +42,12 @@ def compute_cost(cost, cycles, epochs):
     return min(U64_MAX, divide(cycles * cost["fj_per_cycle"], 1000) + epochs * cost["per_epoch"])
 
 
-def upload_cost(cost, power_nw, airtime_us):
+def upload_cost(cost, drawn_nw, airtime_us):
     """Picojoules of an upload."""
-    if cost["efficiency"] == 0:
-        return U64_MAX
-    drawn_nw = divide(power_nw * 1000, cost["efficiency"]) + cost["circuit_nw"]
     return min(U64_MAX, divide(drawn_nw * airtime_us, 1000) + cost["per_upload"])
 
 
-def waiting_cost(power_nw, time_us):
+def power_cost(power_nw, time_us):
     """Picojoules of a power for a time."""
     return min(U64_MAX, divide(power_nw * time_us, 1000))
 
@@ -58,7 +55,7 @@ def waiting_cost(power_nw, time_us):
 def nothing():
     """A round in which nothing was done."""
     return dict.fromkeys(
-        "listening apply train epochs evaluate encode power airtime window period".split(), 0
+        "listening apply train epochs evaluate encode drawn airtime saves period".split(), 0
     )
 
 
@@ -70,19 +67,23 @@ def round_cost(cost, done):
     busy = done["listening"] + computing_us + done["airtime"]
     airtime = done["airtime"]
     return {
-        "sleep": waiting_cost(cost["sleep_nw"], max(0, done["period"] - max(busy, done["window"]))),
-        "idle": waiting_cost(cost["idle_nw"], max(0, done["window"] - busy)),
-        "receive": waiting_cost(cost["receive_nw"], done["listening"]),
+        "sleep": power_cost(cost["sleep_nw"], max(0, done["period"] - busy)),
+        "idle": cost["save"] if done["saves"] else 0,
+        "receive": power_cost(cost["receive_nw"], done["listening"]),
         "apply": compute_cost(cost, done["apply"], 0),
         "train": compute_cost(cost, done["train"], done["epochs"]),
         "evaluate": compute_cost(cost, done["evaluate"], 0),
         "encode": compute_cost(cost, done["encode"], 0),
-        "transmit": upload_cost(cost, done["power"], airtime) if airtime else 0,
+        "transmit": upload_cost(cost, done["drawn"], airtime) if airtime else 0,
     }
 
 
 class Ledger(dict):
     """A snapshot in picojoules that changes by income, leaks and payments alone."""
+
+    def __init__(self, snapshot):
+        super().__init__(snapshot)
+        self.owed = dict.fromkeys(PHASES, 0)
 
     def moved(self):
         return self["harvested"] + self["leaked"] + sum(self["spent"].values())
@@ -95,46 +96,68 @@ class Ledger(dict):
     def newer_than(self, other):
         return (self["rounds"], self.moved()) > (other["rounds"], other.moved())
 
-    def begin_round(self, income, period_us, store):
-        """The income of one round, and what leaks away until the next."""
-        lost = income * (1000 - min(1000, store["charge_permille"])) // 1000
-        kept = min(income - lost, store["capacity"] - self["stored"])
-        self["rounds"] += 1
-        self["harvested"] += income
-        self["conversion"] += lost
-        self["stored"] += kept
-        self["overflow"] += income - lost - kept
-        leaked = min(self["stored"], waiting_cost(store["leakage_nw"], period_us))
-        self["stored"] -= leaked
-        self["leaked"] += leaked
+    def available(self):
+        """What an order may cost; nothing while the device is off."""
+        return 0 if self["off"] else self["stored"]
 
     def pay(self, due):
-        """Pays what is there, waiting last, and says whether that was all."""
+        """Pays what is stored, waiting last; the round owes the rest. Says whether that was all."""
         whole = True
         for phase in PHASES[2:] + ["idle", "sleep"]:
             paid = min(due[phase], self["stored"])
             self["stored"] -= paid
             self["spent"][phase] += paid
+            self.owed[phase] += due[phase] - paid
             whole &= paid == due[phase]
         return whole
+
+    def end_round(self, income, standing, period_us, boot, store):
+        """Nets the flows of a round: income pays debts, listening, sleep and leaks before it overflows."""
+        lost = income * (1000 - min(1000, store["charge_permille"])) // 1000
+        self["rounds"] += 1
+        self["harvested"] += income
+        self["conversion"] += lost
+        self["stored"] += income - lost
+        due = self.owed
+        if not self["off"]:
+            due = {phase: due[phase] + standing[phase] for phase in PHASES}
+        self.owed = dict.fromkeys(PHASES, 0)
+        whole = self.pay(due)
+        self.owed = dict.fromkeys(PHASES, 0)
+        leaked = min(self["stored"], power_cost(store["leakage_nw"], period_us))
+        self["stored"] -= leaked
+        self["leaked"] += leaked
+        above = max(0, self["stored"] - store["capacity"])
+        self["stored"] -= above
+        self["overflow"] += above
+        self["off"] = self["off"] or not whole
+        if self["off"] and self["stored"] >= store["restart"] + boot:
+            self["off"] = False
+            self["stored"] -= boot
+            self["spent"]["idle"] += boot
 
 
 class Books:
     """One round: what was ordered, what was done, what of that is charged."""
 
-    def __init__(self, listening, window, period):
-        self.ordered = (listening, window, period)
+    def __init__(self, ordered, income=0):
+        self.ordered, self.income = ordered, income  # None: the round has ended before
         self.done, self.charged = nothing(), nothing()
 
-    def charge(self, cost, ledger):
-        """Pays for what was done since the last time."""
+    def due(self, cost):
+        """The cost of what was done since the last time."""
         now, before = round_cost(cost, self.done), round_cost(cost, self.charged)
         self.charged = dict(self.done)
-        return ledger.pay({phase: max(0, now[phase] - before[phase]) for phase in PHASES})
+        return {phase: max(0, now[phase] - before[phase]) for phase in PHASES}
 
-    def wait(self):
-        """What is left of the round."""
-        self.done["listening"], self.done["window"], self.done["period"] = self.ordered
+    def end(self, cost, ledger, store):
+        """Pays for the work, then nets listening, sleep and leaks with the harvest, once a round."""
+        ledger.pay(self.due(cost))
+        if self.ordered is None:
+            return
+        self.done["listening"], self.done["saves"], self.done["period"] = self.ordered
+        period = self.ordered[2]
+        ledger.end_round(self.income, self.due(cost), period, cost["boot"], store)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -304,11 +327,10 @@ class Work:
 class Client:
     """What outlives sessions: the model, work, the ledger. Nothing outlives the process."""
 
-    def __init__(self, shard, key, cycles_per_sample):
+    def __init__(self, shard, key):
         self.shard, self.key = shard, key
         self.id = b"py client" + struct.pack(">I", shard.client)[1:]
         self.network = Network(shard.inputs, shard.classes)
-        self.cycles_per_epoch = cycles_per_sample * shard.samples
         self.counters = dict.fromkeys(COUNTERS, 0)
         self.hint_at = 0.0
         self.links = []
@@ -319,7 +341,8 @@ class Client:
         self.work = None
         self.ledger = self.ledger_of = None  # and the run and client it belongs to
         self.booked = None  # round whose income is in the ledger
-        self.books = None  # of that round, until its waiting is charged
+        self.books = None  # of that round, until it has ended
+        self.unpaid_apply = 0  # cycles of receiving models that no order has paid for
         self.spent_before = {}  # that round
         self.closed = None  # mark of the last round that was closed
 
@@ -478,53 +501,58 @@ class Client:
             return None
         if self.provision["client"] != self.shard.client:
             return "Shard", self.shard.about()
-        if order["model"] != self.model_hash:
-            return "Model", {}
         if order["epochs"] == 0 or order["uplink_bits"] not in (8, 16):
             return "Invalid", {}
-        needed = self.needed(order)
-        if needed > self.ledger["stored"]:
-            return "Energy", {"needed": needed, "available": self.ledger["stored"]}
-        return None
+        current = order["model"] == self.model_hash
+        # A model is received only for an order that can be paid.
+        needed = self.needed(order, 0 if current else self.receiving(self.model is None))
+        if needed > self.ledger.available():
+            return "Energy", {"needed": needed, "available": self.ledger.available()}
+        return None if current else ("Model", {})
 
     def begin_round(self, order):
-        """What is left of the round before, then the income of this one, once."""
+        """Ends the round before and begins this one, once; its income is booked at its end."""
         self.finish_round()
         self.booked = order["round"]
         self.spent_before = dict(self.ledger["spent"])
-        self.ledger.begin_round(order["income"], order["period_us"], self.provision["store"])
         # Without an order to train it hears the broadcast and sleeps.
-        listening = order["listening_us"]
-        self.books = Books(listening, listening, order["period_us"])
+        self.books = Books((order["listening_us"], 0, order["period_us"]), order["income"])
 
     def finish_round(self):
-        """The waiting until the next round, once."""
+        """The end of a round, once."""
         if self.books and self.provision:
-            self.books.wait()
-            self.books.charge(self.provision["cost"], self.ledger)
+            self.books.end(self.provision["cost"], self.ledger, self.provision["store"])
             self.books = None
 
-    def window(self, order):
-        """Listening, waking and the whole of a round; nothing of one that is charged already."""
-        if not self.books:
-            return 0, 0, 0
-        return order["listening_us"], order["deadline_us"], order["period_us"]
+    def receiving(self, whole):
+        """Cycles of opening the frames of a model, or of a change, and applying it."""
+        kind = "whole" if whole else "change"
+        return self.provision["pace"]["apply_" + kind] + self.provision["pace"]["open_" + kind]
 
-    def needed(self, order):
-        """What an order costs: its epochs, half of one for the evaluation, the upload, the waiting."""
-        whole = nothing()
-        whole["listening"], whole["window"], whole["period"] = self.window(order)
-        whole["epochs"], whole["train"] = order["epochs"], self.cycles_per_epoch * order["epochs"]
-        whole["evaluate"] = self.cycles_per_epoch // 2
-        whole["power"], whole["airtime"] = order["power_nw"], order["airtime_us"]
+    def needed(self, order, to_come=0):
+        """What an order costs by the provisioned cycles; nothing is paid twice of an ended round."""
+        pace, whole = self.provision["pace"], nothing()
+        if self.books:
+            whole["listening"] = order["listening_us"] + order["receiving_us"]
+            whole["period"] = order["period_us"]
+            whole["saves"] = 1
+        whole["apply"] = self.unpaid_apply + to_come
+        whole["epochs"], whole["train"] = order["epochs"], pace["epoch"] * order["epochs"]
+        whole["evaluate"], whole["encode"] = pace["evaluate"], pace["encode"] + pace["seal"]
+        whole["drawn"], whole["airtime"] = order["drawn_nw"], order["airtime_us"]
         return min(U64_MAX, sum(round_cost(self.provision["cost"], whole).values()))
 
     def take(self, order):
-        """Begins to charge an order: it was heard."""
-        books = Books(*self.window(order))
-        books.done["listening"] = books.ordered[0]
-        self.books = books
-        books.charge(self.provision["cost"], self.ledger)
+        """Begins to charge an order: it was heard, and its model received."""
+        if self.books:
+            listening = order["listening_us"] + order["receiving_us"]
+            self.books = Books((listening, 1, order["period_us"]), self.books.income)
+        else:
+            self.books = Books(None)
+        if self.books.ordered:
+            self.books.done["listening"] = self.books.ordered[0]
+        self.books.done["apply"], self.unpaid_apply = self.unpaid_apply, 0
+        self.ledger.pay(self.books.due(self.provision["cost"]))
 
     # Transfers.
 
@@ -549,6 +577,7 @@ class Client:
         else:
             self.model = self.network.apply(self.model, data)
         self.model_hash = hashed(self.network.write(self.model))
+        self.unpaid_apply += self.receiving(payload == "model")
 
     def rejected(self):
         """The host does not want the update."""
@@ -562,7 +591,7 @@ class Client:
 
     def charge(self):
         """Pays for the work; the work ends if the store runs dry."""
-        whole = self.books.charge(self.provision["cost"], self.ledger)
+        whole = self.ledger.pay(self.books.due(self.provision["cost"]))
         if not whole:
             self.finish(trained=False)
         return whole
@@ -578,14 +607,15 @@ class Client:
                 work.loss_before = loss
             work.loss_after = loss
             work.epochs += 1
-            work.cycles += self.cycles_per_epoch
+            work.cycles += self.provision["pace"]["epoch"]
             done["train"], done["epochs"] = work.cycles, work.epochs
             if self.charge() and work.ordered:
                 self.session.say("Progress", work=work.mark, epoch=work.epochs, cycles=work.cycles)
             return
         work.loss_after, _, _ = forward(work.parameters, pixels, labels)
-        done["evaluate"] = self.cycles_per_epoch // 2
-        done["power"], done["airtime"] = order["power_nw"], order["airtime_us"]
+        pace = self.provision["pace"]
+        done["evaluate"], done["encode"] = pace["evaluate"], pace["encode"] + pace["seal"]
+        done["drawn"], done["airtime"] = order["drawn_nw"], order["airtime_us"]
         if self.charge():
             rng = numpy.random.default_rng(order["seed"])
             work.update = self.network.code(work.parameters, work.model, order["uplink_bits"], rng)
@@ -724,9 +754,6 @@ def main():
     )
     place.add_argument("--connect", type=address_from, metavar="HOST:PORT", help="dial instead")
     parser.add_argument("--bind", default="127.0.0.1", metavar="HOST", help="listen elsewhere")
-    parser.add_argument(
-        "--cycles-per-sample", type=int, default=100, metavar="N", help="what an epoch costs [100]"
-    )
     options = parser.parse_args()
     shard = Shard(options.shard)
     key = options.key or shard.key or PUBLIC_KEY
@@ -739,7 +766,7 @@ def main():
         log(f"listening on {options.bind}:{listener.getsockname()[1]}")
     log(f"client {shard.client} with {shard.samples} samples")
     try:
-        serve(Client(shard, key, options.cycles_per_sample), listener, options.connect)
+        serve(Client(shard, key), listener, options.connect)
     except KeyboardInterrupt:
         pass
 

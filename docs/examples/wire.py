@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 3, 0xD161D4C85F5912BC
+PROTOCOL, SCHEMA = 4, 0x45822DBB7DE4C1D2
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -219,8 +219,9 @@ SNAPSHOT = Struct(
     leaked=U64,
     spent=SPENT,
     rounds=U32,
+    off=BOOL,
 )
-STORE = Struct(capacity=U64, charge_permille=U16, leakage_nw=U64)
+STORE = Struct(capacity=U64, charge_permille=U16, leakage_nw=U64, restart=U64)
 COST = Struct(
     fj_per_cycle=U64,
     per_epoch=U64,
@@ -230,7 +231,19 @@ COST = Struct(
     receive_nw=U64,
     idle_nw=U64,
     sleep_nw=U64,
+    save=U64,
+    boot=U64,
     clock_hz=U64,
+)
+PACE = Struct(
+    epoch=U64,
+    evaluate=U64,
+    apply_change=U64,
+    apply_whole=U64,
+    encode=U64,
+    open_change=U64,
+    open_whole=U64,
+    seal=U64,
 )
 REFUSAL = Enum(
     Version=Struct(ours=VERSION, theirs=VERSION),
@@ -297,6 +310,7 @@ HOST = Enum(
         seed=U64,
         store=STORE,
         cost=COST,
+        pace=PACE,
         ledger=SNAPSHOT,
         last_round=Option(ROUND_MARK),
     ),
@@ -308,13 +322,14 @@ HOST = Enum(
         uplink_bits=U8,
         epochs=U16,
         power_nw=U64,
+        drawn_nw=U64,
         airtime_us=U64,
         learning_rate_q24=U32,
         seed=U64,
         model=HASH,
-        deadline_us=U64,
         period_us=U64,
         listening_us=U64,
+        receiving_us=U64,
         income=U64,
     ),
     Cancel=Struct(work=WORK_MARK),

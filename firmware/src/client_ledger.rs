@@ -3,7 +3,7 @@
 use gleaner_shared::energy::{
     Activity, CostModel, Ledger, Pace, Phase, Shortfall, Snapshot, Spent,
 };
-use gleaner_shared::units::{Cycles, Micros, PicoJoules};
+use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::message::{Order, Provision, RoundMark, RunId};
 
 use crate::retained::{RECORD_BYTES, Record, Retained, SavedLedger};
@@ -176,8 +176,8 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
     /// Reserves the expected cost of an order from what is stored; `apply` are the cycles of
     /// receiving its model.
     ///
-    /// A round that has ended, for example after a cancelled order, is not charged for listening and
-    /// sleep again.
+    /// A round that has ended, for example after a cancelled order, is not charged for
+    /// listening, saving and sleep again.
     ///
     /// # Errors
     /// Returns the shortfall; without a provision everything is missing.
@@ -212,18 +212,8 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
         apply: Cycles,
     ) -> Result<(PicoJoules, RoundEnergy, Activity), Shortfall> {
         let open = self.open.as_ref().ok_or(NOT_PROVISIONED)?;
-        let ended = RoundEnergy::open(Micros::ZERO, Micros::ZERO, PicoJoules::ZERO);
-        let (round, ordered) = match open.round {
-            Some(round) => (round, order.activity()),
-            None => {
-                let again = Activity {
-                    listening: Micros::ZERO,
-                    period: Micros::ZERO,
-                    ..order.activity()
-                };
-                (ended, again)
-            }
-        };
+        let round = open.round.unwrap_or(RoundEnergy::reopen());
+        let ordered = round.ordered(order);
         let needed = round.expected(&ordered, &open.pace, apply, &open.cost);
         Ok((needed, round, ordered))
     }
@@ -248,8 +238,9 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
     pub fn finish(&mut self) {
         let Some(open) = &mut self.open else { return };
         open.charge();
-        if let Some(round) = open.round.take() {
-            let unpaid = open.ledger.end_round(&round.end(&open.cost)).unpaid;
+        let round = open.round.take();
+        if let Some(flows) = round.and_then(|round| round.end(&open.cost)) {
+            let unpaid = open.ledger.end_round(&flows).unpaid;
             let browned_out = u32::from(unpaid > PicoJoules::ZERO);
             self.record.brownouts = self.record.brownouts.saturating_add(browned_out);
         }
@@ -302,7 +293,7 @@ fn continues(ours: Option<RoundMark>, theirs: Option<RoundMark>) -> bool {
 #[cfg(test)]
 mod tests {
     use gleaner_shared::energy::{ComputeModel, EnergyStore};
-    use gleaner_shared::units::{HertzInt, NanoWatts};
+    use gleaner_shared::units::{HertzInt, Micros, NanoWatts};
     use gleaner_shared::wire::message::ModelHash;
 
     use super::*;
@@ -354,6 +345,7 @@ mod tests {
             model: ModelHash::default(),
             period: Micros(1_000),
             listening: Micros(10),
+            receiving: Micros::ZERO,
             income: PicoJoules(400),
         }
     }
@@ -446,8 +438,7 @@ mod tests {
         assert_eq!(store.spent().total(), PicoJoules(1_020));
         // Another order of a charged round costs its work alone.
         let needed = store.reserve(&order(1), Cycles(25)).unwrap();
-        // 200 cycles, and the model is saved.
-        assert_eq!(needed, PicoJoules(500_000 + 70));
+        assert_eq!(needed, PicoJoules(500_000));
         assert_eq!(spent(&store, Phase::Receive), 30);
     }
 

@@ -22,10 +22,10 @@
 //! ```
 //! use gleaner_firmware::round_energy::RoundEnergy;
 //! use gleaner_shared::energy::{Activity, CostModel};
-//! use gleaner_shared::units::{Cycles, Micros};
+//! use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 //!
 //! let cost = CostModel::paper(1e-26, 5e8);
-//! let mut round = RoundEnergy::open(Micros(10), Micros(1_000_000));
+//! let mut round = RoundEnergy::open(Micros(10), Micros(1_000_000), PicoJoules(5));
 //! round.count(|done| done.train = Cycles(60_000));
 //! let first = round.charge(&cost);
 //! round.count(|done| done.train = Cycles(100_000));

@@ -166,6 +166,7 @@ fn rehearsed(epochs: u16) -> Order {
         model: ModelHash::default(),
         period: Micros::ZERO,
         listening: Micros::ZERO,
+        receiving: Micros::ZERO,
         income: PicoJoules::ZERO,
     }
 }

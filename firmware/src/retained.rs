@@ -149,6 +149,7 @@ mod tests {
                 saves: true,
                 period: Micros::MAX,
                 income: most,
+                ended: true,
             }),
             brownouts: u32::MAX,
             last_round: Some(RoundMark {

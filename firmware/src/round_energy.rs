@@ -6,6 +6,7 @@
 
 use gleaner_shared::energy::{Activity, CostModel, Flows, Pace, Spent};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
+use gleaner_shared::wire::message::Order;
 use serde::{Deserialize, Serialize};
 
 /// Counts the work of a round and returns what to charge for it.
@@ -15,6 +16,7 @@ pub struct RoundEnergy {
     income: PicoJoules,
     done: Activity,
     charged: Activity,
+    ended: bool,
 }
 
 /// Times of a round, as ordered.
@@ -40,6 +42,8 @@ pub struct Unfinished {
     pub period: Micros,
     /// Energy harvested in the round, booked at its end.
     pub income: PicoJoules,
+    /// Whether the round had ended before more work was ordered in it.
+    pub ended: bool,
 }
 
 impl RoundEnergy {
@@ -55,6 +59,16 @@ impl RoundEnergy {
             income,
             done: Activity::default(),
             charged: Activity::default(),
+            ended: false,
+        }
+    }
+
+    /// Opens a round that has ended for more work, which alone is charged.
+    #[must_use]
+    pub fn reopen() -> Self {
+        Self {
+            ended: true,
+            ..Self::open(Micros::ZERO, Micros::ZERO, PicoJoules::ZERO)
         }
     }
 
@@ -78,6 +92,7 @@ impl RoundEnergy {
             income: saved.income,
             done,
             charged: done,
+            ended: saved.ended,
         }
     }
 
@@ -90,6 +105,20 @@ impl RoundEnergy {
             saves: self.ordered.saves,
             period: self.ordered.period,
             income: self.income,
+            ended: self.ended,
+        }
+    }
+
+    /// Returns the activity of an order in this round, without its cycles.
+    pub fn ordered(&self, order: &Order) -> Activity {
+        match self.ended {
+            false => order.activity(),
+            true => Activity {
+                listening: Micros::ZERO,
+                period: Micros::ZERO,
+                saves: false,
+                ..order.activity()
+            },
         }
     }
 
@@ -123,17 +152,21 @@ impl RoundEnergy {
         work(&mut self.done);
     }
 
-    /// Ends the round: returns its flows beside the work that was charged before.
-    pub fn end(mut self, cost: &CostModel) -> Flows {
+    /// Ends the round: returns its flows beside the work that was charged before, or `None` if they
+    /// were booked at its first end.
+    pub fn end(mut self, cost: &CostModel) -> Option<Flows> {
+        if self.ended {
+            return None;
+        }
         self.done.listening = self.ordered.listening;
         self.done.saves = self.ordered.saves;
         self.done.period = self.ordered.period;
-        Flows {
+        Some(Flows {
             income: self.income,
             standing: self.charge(cost),
             period: self.ordered.period,
             boot: cost.boot,
-        }
+        })
     }
 
     /// Returns the energy to charge for the work since the last call.
@@ -202,7 +235,7 @@ mod tests {
                 done.encode = Cycles(9);
                 (done.drawn, done.airtime) = (order.drawn, order.airtime);
             });
-            let flows = round.end(&cost);
+            let flows = round.end(&cost).expect("the first end");
             spent = spent.saturating_add(&flows.standing);
             assert_eq!((flows.income, flows.period), (PicoJoules(5), order.period));
             assert_eq!(spent, cost.round(&whole), "every {every}");
@@ -220,7 +253,7 @@ mod tests {
         assert_eq!(first.waiting(), PicoJoules::ZERO);
 
         let after = RoundEnergy::resume(&before.unfinished());
-        let flows = after.end(&cost);
+        let flows = after.end(&cost).expect("the first end");
         assert_eq!(flows.income, PicoJoules(5));
         assert_eq!(flows.standing.of(Phase::Receive), PicoJoules::ZERO);
         assert_eq!(flows.standing.compute(), PicoJoules::ZERO);

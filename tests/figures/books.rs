@@ -68,8 +68,8 @@ struct Pair {
     cost: CostModel,
     ledger: Ledger,
     pace: Pace,
-    /// Cycles of receiving models that no order has paid for yet.
-    unpaid_apply: Cycles,
+    /// Cycles of opening frames of models that no order has paid for yet.
+    opened: Cycles,
     trained: u32,
     rested: u32,
     declined: u32,
@@ -90,7 +90,7 @@ impl Pair {
             cost: CostModel::default(),
             ledger: Ledger::new(PicoJoules::ZERO, EnergyStore::lossless(PicoJoules::ZERO)),
             pace: PACE,
-            unpaid_apply: Cycles::ZERO,
+            opened: Cycles::ZERO,
             trained: 0,
             rested: 0,
             declined: 0,
@@ -134,10 +134,7 @@ impl Pair {
             self.applied += 1;
             let bytes = exact(&initial(rng.next_u64()));
             self.model = self.station.deliver(Payload::Model, &bytes).hash;
-            let [apply, ..] = self.cycles();
-            for cycles in [apply, self.pace.open_whole] {
-                self.unpaid_apply = self.unpaid_apply.saturating_add(cycles);
-            }
+            self.opened = self.opened.saturating_add(self.pace.open_whole);
         }
         let order = self.order(rng, round);
         let reply = self.station.order(order);
@@ -185,6 +182,7 @@ impl Pair {
             airtime: Micros(rng.below(20_000).into()),
             period: Micros(rng.below(2_000_000).into()),
             listening: Micros(rng.below(30_000).into()),
+            receiving: Micros(rng.below(100_000).into()),
             income: PicoJoules(rng.next_u64() >> (26 + rng.below(20))),
             ..training_order(round, 1 + rng.below(3) as u16, self.model)
         }
@@ -204,11 +202,12 @@ impl Pair {
     /// it reserves.
     fn simulate(&mut self, order: &Order) -> Result<PicoJoules, String> {
         let [_, train, evaluate, encode] = self.cycles();
+        let apply = self.unpaid_apply();
         let expected = self.expected(order);
         let reserved = self.ledger.reserve(expected);
         reserved.map_err(|shortfall| format!("the simulation declines: {shortfall}"))?;
         let done = Activity {
-            apply: std::mem::take(&mut self.unpaid_apply),
+            apply,
             train,
             evaluate,
             encode: encode.saturating_add(self.pace.seal),
@@ -217,6 +216,8 @@ impl Pair {
         let (work, standing) = self.cost.round(&done).split();
         let _ = self.ledger.pay(&work);
         self.end(order, standing);
+        self.station.marks.clear();
+        self.opened = Cycles::ZERO;
         Ok(expected)
     }
 
@@ -235,7 +236,7 @@ impl Pair {
 
     /// Returns what an order is expected to cost.
     fn expected(&self, order: &Order) -> PicoJoules {
-        let work = order.activity().at_pace(&self.pace, self.unpaid_apply);
+        let work = order.activity().at_pace(&self.pace, self.unpaid_apply());
         self.cost.round(&work).total()
     }
 
@@ -248,11 +249,17 @@ impl Pair {
         });
     }
 
-    /// Returns the cycles by phase that the marks tell, and forgets them.
-    fn cycles(&mut self) -> [Cycles; 4] {
-        let marks = std::mem::take(&mut self.station.marks);
+    /// Returns the cycles of receiving models since the last order that paid for them.
+    fn unpaid_apply(&self) -> Cycles {
+        let [apply, ..] = self.cycles();
+        apply.saturating_add(self.opened)
+    }
+
+    /// Returns the cycles by phase that the marks tell.
+    fn cycles(&self) -> [Cycles; 4] {
         [Phase::Apply, Phase::Train, Phase::Evaluate, Phase::Encode].map(|phase| {
-            let of = marks.iter().filter(|mark| mark.phase == phase);
+            let marks = self.station.marks.iter();
+            let of = marks.filter(|mark| mark.phase == phase);
             Cycles(of.map(|mark| mark.cycles.0).sum())
         })
     }

@@ -494,6 +494,7 @@ pub fn job(round: u32) -> RoundWork {
             model: ModelHash::of(&model),
             period: Micros::ZERO,
             listening: Micros::ZERO,
+            receiving: Micros::ZERO,
             income: PicoJoules(1),
         },
         model,

@@ -116,7 +116,7 @@ pub fn reset_at<W: Wire>(station: &mut Station<W>, moment: Moment) -> Micros {
     assert_eq!(ledger.harvested, INCOME, "{moment:?}");
     let resting = Activity {
         saves: true,
-        ..Activity::resting(order.listening, order.period)
+        ..order.activity()
     };
     let once = provision.cost.round(&resting);
     for phase in [Phase::Receive, Phase::Idle] {

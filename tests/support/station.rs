@@ -339,7 +339,8 @@ pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
         seed: 0x5EED,
         model,
         period: Micros(60_000_000),
-        listening: Micros(200_000),
+        listening: Micros(20_000),
+        receiving: Micros(180_000),
         income: INCOME,
     }
 }

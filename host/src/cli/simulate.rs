@@ -15,7 +15,7 @@ use gleaner_sim::fleet;
 use gleaner_sim::policy::Decider;
 use gleaner_sim::report::table::Table;
 use gleaner_sim::report::{Live, classes_table, summary_table, write_run};
-use gleaner_sim::run::{Completed, Run, RunDirectory};
+use gleaner_sim::run::{Completed, PeakRates, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::BoardsReport;
 
@@ -126,8 +126,9 @@ pub(super) fn show(
     output: OutputArgs,
 ) -> anyhow::Result<()> {
     let classes = classes_table(directory, scenario)?;
+    let rates = PeakRates::read(directory)?;
     let boards = BoardsReport::read(directory)?;
-    let parts = (classes.as_ref(), boards.as_ref());
+    let parts = (classes.as_ref(), rates, boards.as_ref());
     print(scenario, directory, outcome, parts, output).with_context(|| {
         let path = directory.path().display();
         format!("the run is complete in {path}, but cannot be shown")
@@ -138,7 +139,7 @@ fn print(
     scenario: &Scenario,
     directory: &RunDirectory,
     outcome: &Completed,
-    (classes, boards): (Option<&Table>, Option<&BoardsReport>),
+    (classes, rates, boards): (Option<&Table>, PeakRates, Option<&BoardsReport>),
     output: OutputArgs,
 ) -> Result<(), OutputError> {
     let report = directory.file(RunDirectory::REPORT);
@@ -162,6 +163,11 @@ fn print(
              s, or the scheduler prefers that all rest",
             scenario.device.deadline_s
         );
+    }
+    if !output.quiet
+        && let Some(warning) = rates.warning(scenario)
+    {
+        errln!("warning: {warning}");
     }
     if !output.quiet {
         outln!("\nmodel   sha256 {}", outcome.model_sha256);

@@ -26,8 +26,8 @@ use super::stored_updates::{StoredUpdate, StoredUpdates};
 use gleaner_learn::train::Tensor;
 use gleaner_sim::fleet::FixedFleet;
 use gleaner_sim::round::{
-    Broadcast, ClientState, ExactGradient, Fleet, FleetError, Incomes, Order, Question, Reply,
-    RoundLog, Update, micros,
+    Broadcast, ClientState, ExactGradient, Fleet, FleetError, Incomes, Listening, Order, Question,
+    Reply, RoundLog, Update, micros,
 };
 
 /// Whether the lines take as long as the modelled radio would.
@@ -51,8 +51,8 @@ pub struct Rules {
     pub seed: u64,
     /// Modelled time from the start of a round to the next.
     pub period_s: f64,
-    /// Modelled time of listening before the broadcast.
-    pub guard_s: f64,
+    /// Modelled listening of every client in every round.
+    pub listening: Listening,
     /// Harvest of each client in every round.
     pub incomes: Incomes,
     /// Limits of wall time.
@@ -192,6 +192,7 @@ impl StationFleet {
             power: NanoWatts((order.power_w * 1e9).round() as u64),
             drawn,
             airtime: micros(upload_s),
+            receiving: micros(broadcast.downlink_s),
             ..self.blank_order(client, broadcast.round, broadcast.downlink_s)
         };
         RoundWork {
@@ -220,7 +221,8 @@ impl StationFleet {
             seed: self.rules.seed,
             model: self.held,
             period: micros(self.rules.period_s),
-            listening: micros(self.rules.guard_s + downlink_s),
+            listening: micros(self.rules.listening.resting_s(downlink_s)),
+            receiving: Micros::ZERO,
             income: self.rules.incomes.of(client.index(), round),
         }
     }
@@ -390,6 +392,9 @@ impl Fleet for StationFleet {
                 rest: report.is_none().then_some(blank),
             };
             blank.airtime = micros(row.upload_s);
+            if report.is_some() {
+                blank.receiving = micros(log.round.downlink_s);
+            }
             let cost = member.identity.cost;
             let Some(handle) = member.handle.clone() else {
                 continue;
@@ -480,7 +485,7 @@ fn expected_waiting(cost: &CostModel, blank: &wire::Order, report: &Report) -> P
         train: Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)),
         airtime: if sending { blank.airtime } else { Micros::ZERO },
         saves: true,
-        ..Activity::resting(blank.listening, blank.period)
+        ..blank.activity()
     };
     cost.round(&activity).waiting()
 }

@@ -27,7 +27,7 @@ use gleaner_files::FileError;
 use gleaner_learn::data::Dataset;
 use gleaner_learn::partition::Partition;
 use gleaner_sim::fleet::{self, BuildError, Deployment};
-use gleaner_sim::round::{FleetError, Incomes};
+use gleaner_sim::round::{FleetError, Incomes, Listening};
 use gleaner_sim::run::{Run, RunDirectory, run_id};
 use gleaner_sim::scenario::{Load, Override, Scenario};
 
@@ -254,7 +254,7 @@ pub fn assemble(
         run,
         seed: scenario.run.seed,
         period_s: scenario.period_s(),
-        guard_s: scenario.guard_s(),
+        listening: Listening::new(scenario, scenario.model_bits_of(network.parameters())),
         incomes: Incomes::new(
             scenario,
             &scenario.devices(),

@@ -160,6 +160,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 model: MODEL,
                 period: Micros(60_000_000),
                 listening: Micros(900),
+                receiving: Micros(7_000),
                 income: PicoJoules(400_000_000),
             }),
         ),

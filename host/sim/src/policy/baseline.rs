@@ -7,7 +7,7 @@ use super::{Decision, Order, View};
 use crate::ClientId;
 use gleaner_cre::bound::weights;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
-use gleaner_cre::optim::power::least_power;
+use gleaner_cre::optim::power::{Transmission, cheapest_upload, quietest_upload};
 use gleaner_cre::optim::{Instance, Upload};
 
 /// Transmit power of the baselines.
@@ -44,7 +44,27 @@ pub(super) fn epochs_at_full_power(instance: &Instance, client: usize, channel: 
     whole_epochs(epoch_limit(instance, &upload))
 }
 
-/// Returns the power a baseline sends with.
+/// Returns the upload of a baseline that has to be complete within `slack_s`; `None` if full power is
+/// too slow.
+pub(super) fn upload(
+    instance: &Instance,
+    rule: BaselinePower,
+    client: usize,
+    channel: usize,
+    slack_s: f64,
+) -> Option<Transmission> {
+    match rule {
+        BaselinePower::Max => {
+            cheapest_upload(instance, client, channel, slack_s)?;
+            let power_w = instance.power_max_w;
+            let time_s = instance.upload_s(client, channel, power_w);
+            Some(Transmission { power_w, time_s })
+        }
+        BaselinePower::Min => quietest_upload(instance, client, channel, slack_s),
+    }
+}
+
+/// Returns the power a baseline sends with; it is the largest where rounding leaves no other in time.
 pub(super) fn baseline_power(
     instance: &Instance,
     rule: BaselinePower,
@@ -52,13 +72,9 @@ pub(super) fn baseline_power(
     channel: usize,
     epochs: u32,
 ) -> f64 {
-    match rule {
-        BaselinePower::Max => instance.power_max_w,
-        BaselinePower::Min => {
-            let slack_s = instance.slack_s(client, f64::from(epochs));
-            least_power(instance, client, channel, slack_s).min(instance.power_max_w)
-        }
-    }
+    let slack_s = instance.slack_s(client, f64::from(epochs));
+    let upload = upload(instance, rule, client, channel, slack_s);
+    upload.map_or(instance.power_max_w, |upload| upload.power_w)
 }
 
 /// Orders the same epochs on every pair of channel and client.
@@ -74,6 +90,7 @@ pub(super) fn with_fixed_epochs(
             channel,
             power_w: baseline_power(instance, power, client, channel, epochs),
             epochs,
+            bit_rate_bps: None,
         })
         .collect();
     orders.sort_unstable_by_key(|order| order.client);

@@ -35,7 +35,7 @@ use self::phase::Planned;
 pub use crate::policy::Order;
 pub use account::{Account, rest};
 pub use energy::micros;
-pub use energy::{EnergyRow, Incomes, StoreState};
+pub use energy::{EnergyRow, Incomes, Listening, StoreState};
 pub use environment::{Environment, EnvironmentError};
 pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
@@ -181,6 +181,8 @@ impl<'a> Engine<'a> {
         let mut devices = scenario.devices();
         devices.resize(samples.len(), scenario.device.common());
         let store = scenario.harvest.store();
+        let model_bits = settings::model_bits(scenario, fleet.tensors());
+        let listening = Listening::new(scenario, model_bits.0);
         let store_states = state.store_states.iter();
         let stores = store.map_or(Vec::new(), |store| {
             store_states
@@ -194,14 +196,14 @@ impl<'a> Engine<'a> {
             begun: false,
             channel: environment.channel,
             incomes: Incomes::new(scenario, &devices, environment.harvest),
-            costs: EnergyCosts::new(scenario, &devices, &loads),
+            costs: EnergyCosts::new(scenario, &devices, &loads, listening),
             stores,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
             loads,
             devices,
             server: settings::server(scenario, fleet.tensors(), state.model.len()),
-            model_bits: settings::model_bits(scenario, fleet.tensors()),
+            model_bits,
             fleet,
             state,
         }

@@ -79,12 +79,14 @@ impl Engine<'_> {
         let client = order.client.index();
         let due = self.costs.due(client, &self.costs.working(order, on_air));
         let (work, standing) = due.split();
+        let model_bytes = (self.model_bits.0 / 8.0) as u64;
         let row = self.book(client, work, standing, log);
         row.state = state;
         row.channel = Some(order.channel);
         row.power_w = order.power_w;
         row.epochs = order.epochs;
-        row.up_bytes = row.down_bytes;
+        row.down_bytes = model_bytes;
+        row.up_bytes = model_bytes;
         row.compute_s = timing.compute_s;
         row.upload_s = timing.upload_s;
     }
@@ -130,8 +132,7 @@ impl Engine<'_> {
             channel: None,
             power_w: 0.0,
             epochs: 0,
-            // Everybody hears the broadcast.
-            down_bytes: (self.model_bits.0 / 8.0) as u64,
+            down_bytes: 0,
             up_bytes: 0,
             compute_s: 0.0,
             upload_s: 0.0,

@@ -231,6 +231,7 @@ fn order(args: &Args) -> Order {
         model: ModelHash::default(),
         period: Micros(u64::MAX),
         listening: Micros::ZERO,
+        receiving: Micros::ZERO,
         income: PicoJoules::ZERO,
     }
 }

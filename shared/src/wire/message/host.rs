@@ -74,9 +74,11 @@ wire_struct! {
         pub model: ModelHash,
         /// Modelled time from the start of this round to the next.
         pub period: Micros,
-        /// Time of listening to the broadcast: its airtime by the host's channel model, and the guard
-        /// before it.
+        /// Time of listening to the beacon that says whom the round concerns, and the guard before it.
         pub listening: Micros,
+        /// Time of receiving the model's broadcast, by the host's channel model; zero for a client
+        /// that does not participate.
+        pub receiving: Micros,
         /// Energy harvested from this round's start to the next.
         pub income: PicoJoules,
     }
@@ -90,7 +92,7 @@ impl Order {
             drawn: self.drawn,
             airtime: self.airtime,
             saves: self.participate,
-            ..Activity::resting(self.listening, self.period)
+            ..Activity::resting(self.listening.saturating_add(self.receiving), self.period)
         }
     }
 
@@ -184,6 +186,7 @@ mod tests {
             model: ModelHash([0xFF; 16]),
             period: Micros(u64::MAX),
             listening: Micros(u64::MAX),
+            receiving: Micros(u64::MAX),
             income: PicoJoules(u64::MAX),
         }
     }

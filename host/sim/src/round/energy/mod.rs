@@ -5,11 +5,13 @@
 //! and its queue holds the amount.
 
 mod income;
+mod listening;
 mod plan;
 mod row;
 mod store;
 
 pub use income::Incomes;
+pub use listening::Listening;
 pub use row::EnergyRow;
 pub(super) use store::SimulatedStore;
 pub use store::StoreState;
@@ -20,12 +22,14 @@ use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use super::settings;
 use crate::policy::Order;
 use crate::scenario::{ClientDevice, Load, Scenario};
+use gleaner_cre::channel::RateModel;
 
 /// Duration and energy of every client's activities.
 pub(super) struct EnergyCosts {
     clients: Vec<Client>,
     period: Micros,
-    guard_s: f64,
+    listening: Listening,
+    rate: RateModel,
 }
 
 /// Costs of one client, and the cycles of its work.
@@ -47,7 +51,12 @@ pub(super) struct OnAir {
 
 impl EnergyCosts {
     /// Prices the activities of clients with these devices and samples.
-    pub(super) fn new(scenario: &Scenario, devices: &[ClientDevice], loads: &[Load]) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        devices: &[ClientDevice],
+        loads: &[Load],
+        listening: Listening,
+    ) -> Self {
         let client = |(device, &load): (&ClientDevice, &Load)| Client {
             cost: settings::cost_model(device),
             pace: device.pace(load),
@@ -55,35 +64,39 @@ impl EnergyCosts {
         Self {
             clients: devices.iter().zip(loads).map(client).collect(),
             period: micros(scenario.period_s()),
-            guard_s: scenario.guard_s(),
+            listening,
+            rate: scenario.rate_model(),
         }
     }
 
     /// Returns what a client does that has no order, or declines it.
     pub(super) fn resting(&self, downlink_s: f64) -> Activity {
-        Activity::resting(micros(self.listening_s(downlink_s)), self.period)
+        Activity::resting(micros(self.listening.resting_s(downlink_s)), self.period)
     }
 
     /// Returns what a client does to carry out an order; it reserves the cost of all of this.
     pub(super) fn working(&self, order: &Order, on_air: OnAir) -> Activity {
         let pace = &self.clients[order.client.index()].pace;
+        let resting = self.resting(on_air.downlink_s);
         let ordered = Activity {
+            listening: (resting.listening).saturating_add(micros(on_air.downlink_s)),
             epochs: order.epochs,
             drawn: self.drawn(order),
             airtime: micros(on_air.upload_s),
             saves: true,
-            ..self.resting(on_air.downlink_s)
+            ..resting
         };
         ordered.at_pace(pace, pace.applying(on_air.whole))
     }
 
-    /// Returns the power that a client's transmitter draws during an upload.
+    /// Returns the power that a client draws during an upload: amplifier or level, and circuit.
     pub(super) fn drawn(&self, order: &Order) -> NanoWatts {
-        let radiated = NanoWatts((order.power_w * 1e9).round() as u64);
-        self.clients[order.client.index()]
-            .cost
-            .radio
-            .drawn(radiated)
+        let radio = &self.clients[order.client.index()].cost.radio;
+        let level = self.rate.modem().and_then(|it| it.level(order.power_w));
+        level.map_or_else(
+            || radio.drawn(nanowatts(order.power_w)),
+            |level| nanowatts(level.drawn_w).saturating_add(radio.circuit),
+        )
     }
 
     /// Returns what a client has to pay for a round.
@@ -100,11 +113,10 @@ impl EnergyCosts {
             boot: self.clients[client].cost.boot,
         }
     }
+}
 
-    /// Returns the time of listening: the guard before the broadcast, and the broadcast.
-    fn listening_s(&self, downlink_s: f64) -> f64 {
-        self.guard_s + downlink_s
-    }
+fn nanowatts(watts: f64) -> NanoWatts {
+    NanoWatts((watts * 1e9).round() as u64)
 }
 
 /// Returns a modelled time in whole microseconds, as an order has it.

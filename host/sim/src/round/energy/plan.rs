@@ -1,13 +1,13 @@
 //! Prices as the optimiser wants them: every second of a round counted once.
 //!
-//! A client without an order listens to the broadcast and sleeps; that is the standing cost of a
-//! round. A participant sleeps whenever it neither listens, computes nor sends. So an order costs what
-//! its work draws more than sleep does.
+//! A client without an order listens to the beacon and sleeps; that is the standing cost of a round.
+//! A participant sleeps whenever it neither listens, computes nor sends. So an order costs what the
+//! broadcast and its work draw more than sleep does.
 
 use gleaner_cre::costs::{Costs, RadioCost};
 use gleaner_shared::units::{Cycles, NanoWatts};
 
-use super::EnergyCosts;
+use super::{EnergyCosts, micros};
 use crate::policy::EnergyBudget;
 
 /// Rounding of all phases of a round together, in picojoules.
@@ -28,7 +28,10 @@ impl EnergyCosts {
             .saturating_add(it.pace.encode)
             .saturating_add(it.pace.seal);
         let (order_s, period_s) = (self.seconds(client, overhead), seconds(self.period.0));
-        let listening_s = self.listening_s(downlink_s);
+        // As the books have them, in whole microseconds.
+        let listening_s = seconds(self.resting(downlink_s).listening.0);
+        let receiving_s = seconds(micros(downlink_s).0);
+        let receive_w = watts(cost.receive);
         let mut costs = Costs::PAPER;
         costs.radio = RadioCost {
             circuit_w: radio.circuit_w - sleep_w,
@@ -36,9 +39,9 @@ impl EnergyCosts {
         };
         costs.order_s = order_s;
         costs.order_j = cost.compute.energy(overhead, 0).as_joules() - sleep_w * order_s
-            + cost.save.as_joules();
-        costs.standing_j =
-            watts(cost.receive) * listening_s + sleep_w * (period_s - listening_s).max(0.0);
+            + cost.save.as_joules()
+            + (receive_w - sleep_w) * receiving_s;
+        costs.standing_j = receive_w * listening_s + sleep_w * (period_s - listening_s).max(0.0);
         costs
     }
 

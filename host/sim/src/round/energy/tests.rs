@@ -16,6 +16,7 @@ fn order(epochs: u32) -> Order {
         channel: 0,
         power_w: 0.2,
         epochs,
+        bit_rate_bps: None,
     }
 }
 
@@ -25,7 +26,8 @@ fn energy_costs(sets: &[Override]) -> EnergyCosts {
         samples: 1_000,
         nonzero: 150_000,
     };
-    EnergyCosts::new(&scenario, &[scenario.device.common()], &[load])
+    let listening = Listening::new(&scenario, scenario.model_bits());
+    EnergyCosts::new(&scenario, &[scenario.device.common()], &[load], listening)
 }
 
 #[test]
@@ -95,19 +97,72 @@ fn the_plans_prices_add_up_to_what_is_booked() {
 }
 
 #[test]
+fn a_transceivers_level_is_booked_with_its_own_draw_to_the_picojoule() {
+    let sets = ["radio.rate=gfsk", "radio.max_power_dbm=14"].map(|set| set.parse().unwrap());
+    let sets = [complete(), sets.to_vec()].concat();
+    let (prices, scenario) = (energy_costs(&sets), resolve("paper-mlp", &sets).unwrap());
+    let model = scenario.rate_model();
+    let modem = model.modem().unwrap();
+    let load = Load {
+        samples: 1_000,
+        nonzero: 150_000,
+    };
+    let system = settings::system(&scenario);
+    let gains = gleaner_cre::channel::RoundState {
+        downlink: vec![1e-3],
+        uplink: vec![vec![1e-3]],
+    };
+    let mut instance = gleaner_cre::optim::Instance::paper(&system, gains, vec![load.samples]);
+    instance.rate = model.clone();
+    instance.costs[0] = prices.costs(0, ON_AIR.downlink_s, false);
+    let above_sleep = 0.001;
+    for (level, milliwatts) in [(0, 66.0), (9, 98.3), (23, 148.5)] {
+        let power_w = modem.levels[level].radiated_w;
+        let order = Order {
+            power_w,
+            ..order(1)
+        };
+        let drawn = prices.drawn(&order);
+        // The level's draw and the circuit's 30 mW, in whole nanowatts.
+        assert_eq!(drawn, NanoWatts((milliwatts * 1e6) as u64 + 30_000_000));
+        let upload_s = instance.upload_s(0, 0, power_w);
+        assert_eq!(upload_s, instance.model_bits / 250e3);
+        let on_air = OnAir { upload_s, ..ON_AIR };
+        let activity = prices.working(&order, on_air);
+        assert_eq!(
+            (activity.drawn, activity.airtime),
+            (drawn, micros(upload_s))
+        );
+        let booked = prices.due(0, &activity).of(Phase::Transmit);
+        let by_hand = (u128::from(drawn.0) * u128::from(activity.airtime.0) + 500) / 1_000;
+        assert_eq!(
+            u128::from(booked.0),
+            by_hand + 2_000_000,
+            "and 2 uJ to start"
+        );
+        // The plan counts what sending draws above sleep.
+        let planned_j = instance.upload_j(0, power_w, upload_s) + above_sleep * upload_s;
+        assert!(
+            (planned_j - booked.as_joules()).abs() < 1e-11,
+            "{planned_j}"
+        );
+    }
+}
+
+#[test]
 fn a_participant_sleeps_from_the_end_of_its_upload() {
     let prices = energy_costs(&complete());
     let activity = prices.working(&order(1), ON_AIR);
     let asleep = prices.due(0, &activity).of(Phase::Sleep);
-    // 100 ms less 1.02 ms of listening, 0.35 ms of an epoch, 0.251 ms beside it and 8 ms of sending.
-    assert_eq!(asleep, PicoJoules(90_379_000));
+    // 100 ms less 1.02 ms of listening and a beacon of 3 us, 0.35 ms of an epoch, 0.251 ms beside it and 8 ms of sending.
+    assert_eq!(asleep, PicoJoules(90_376_000));
 }
 
 #[test]
-fn clients_listen_as_long_as_two_crystals_drift() {
+fn clients_listen_to_the_beacon_for_as_long_as_two_crystals_drift() {
     let prices = energy_costs(&complete());
-    // 1 ms of broadcast, and twice 100 ppm of 100 ms.
-    assert_eq!(prices.resting(ON_AIR.downlink_s).listening, Micros(1_020));
+    // 1,024 of the 318,080 bits that take 1 ms, and twice 100 ppm of 100 ms.
+    assert_eq!(prices.resting(ON_AIR.downlink_s).listening, Micros(23));
 }
 
 #[test]

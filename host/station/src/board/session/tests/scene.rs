@@ -103,6 +103,7 @@ pub(super) fn order(round: u32) -> Order {
         model: ModelHash::of(&model(round)),
         period: PERIOD,
         listening: Micros(100),
+        receiving: Micros::ZERO,
         income: INCOME,
     }
 }
