@@ -1,6 +1,5 @@
 //! The report of one run, from the files in its directory.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use gleaner_files::write_atomically;
@@ -99,7 +98,8 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
 
 /// Adds the energy by phase, where the run logged it.
 fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
-    let Some(split) = run.tally.summary().split else {
+    let summary = run.tally.summary();
+    let Some(split) = summary.split else {
         return;
     };
     page.heading("Where the energy went");
@@ -109,27 +109,14 @@ fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
          Energies are modelled, in mJ, of all clients together; `energy.csv` has every client's \
          rounds in whole picojoules.",
     );
-    page.table(&split_table(&split));
+    page.table(&split_table(&split, &summary.by_use));
     for chart in charts {
         page.figure(&chart.svg, &chart.caption);
     }
 }
 
-/// Phases that an order costs.
-const ORDERS: [Phase; 6] = [
-    Phase::Apply,
-    Phase::Train,
-    Phase::Evaluate,
-    Phase::Encode,
-    Phase::Transmit,
-    Phase::Idle,
-];
-
-/// Phases that are due without an order, too.
-const STANDING: [Phase; 2] = [Phase::Receive, Phase::Sleep];
-
 /// Returns the split of a run's energy as a table, round 0 apart.
-fn split_table(split: &EnergySplit) -> Table {
+fn split_table(split: &EnergySplit, by_use: &EnergyUse) -> Table {
     let mut table = Table::new(&[
         "where",
         "round 0, mJ",
@@ -137,29 +124,27 @@ fn split_table(split: &EnergySplit) -> Table {
         "of later rounds",
     ]);
     let mj = |joules: f64| number(1e3 * joules);
-    let in_phase = |of: &BTreeMap<String, f64>, phase: Phase| -> f64 {
-        of.get(phase.name()).copied().unwrap_or_default()
+    let introduction = |phase: Phase| -> f64 {
+        let joules = split.introduction_j.get(phase.name());
+        joules.copied().unwrap_or_default()
     };
-    let both = |phases: &[Phase]| {
-        let sum = |of| phases.iter().map(|&phase| in_phase(of, phase)).sum::<f64>();
-        let introduction = sum(&split.introduction_j);
-        (introduction, sum(&split.spent_j) - introduction)
-    };
-    let later = both(&Phase::ALL).1;
-    let mut spent = |name: &str, (introduction, joules): (f64, f64)| {
+    let whole = |phase: Phase| split.spent_j.get(phase.name()).copied().unwrap_or_default();
+    let before: f64 = split.introduction_j.values().sum();
+    let later = split.spent_j.values().sum::<f64>() - before;
+    let mut spent = |name: &str, introduction: f64, joules: f64| {
         let share = 100.0 * joules / later.max(f64::MIN_POSITIVE);
         let share = format!("{share:.1} %");
         table.row(vec![name.to_owned(), mj(introduction), mj(joules), share]);
     };
-    for phase in ORDERS {
-        spent(phase.name(), both(&[phase]));
+    for phase in Phase::IN_TIME {
+        let first = introduction(phase);
+        spent(phase.name(), first, whole(phase) - first);
     }
-    spent("for orders", both(&ORDERS));
-    for phase in STANDING {
-        spent(phase.name(), both(&[phase]));
-    }
-    spent("due without orders", both(&STANDING));
-    spent("spent", both(&Phase::ALL));
+    // Every client has an order in round 0.
+    let asleep = introduction(Phase::Sleep);
+    spent("for orders", before - asleep, by_use.orders_j());
+    spent("due without orders", asleep, by_use.standing_j());
+    spent("spent", before, later);
     let mut row = |name: &str, joules: f64| {
         table.row(vec![
             format!("{name}, whole run"),
@@ -201,8 +186,8 @@ fn page(run: &RunData, sections: &[Section]) -> Page {
     page.paragraph(
         "The mean of the last tenth is over that part of the rounds. Energy is what clients spent on computing and \
          transmitting, and, where the scenario prices them, on receiving and sleep, by the model. Orders \
-         cost compute, transmission and writing the model (idle); receiving the broadcast and sleep are \
-         due without an order, too. Round 0, in which every client introduces itself, is apart. Fairness is Jain's index of how often clients participated: 1 is \
+         cost receiving, compute, transmission and writing the model (idle); sleep, and the beacon that \
+         clients without an order listen to, are due in any round. Round 0, in which every client introduces itself, is apart. Fairness is Jain's index of how often clients participated: 1 is \
          even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
          more than it harvested. Modelled time is that of the clients, not of this computer.",
     );
@@ -283,6 +268,7 @@ pub fn summary_table(summary: &Summary) -> Table {
         transmit_j,
         idle_j,
         receive_j,
+        beacon_j,
         sleep_j,
     } = summary.by_use;
     let uses = |total_j: f64, uses: &[(&str, f64)]| {
@@ -293,6 +279,7 @@ pub fn summary_table(summary: &Summary) -> Table {
         format!("{} mJ ({used})", each(total_j))
     };
     let of_orders = [
+        ("receive", receive_j),
         ("compute", compute_j),
         ("transmit", transmit_j),
         ("idle", idle_j),
@@ -303,7 +290,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     }
     let standing_j = summary.by_use.standing_j();
     if standing_j > 0.0 {
-        let standing = [("receive", receive_j), ("sleep", sleep_j)];
+        let standing = [("beacon", beacon_j), ("sleep", sleep_j)];
         row("of it due without orders", uses(standing_j, &standing));
     }
     row(

@@ -33,8 +33,9 @@ pub struct EnergySplit {
     pub brownouts: usize,
 }
 
-/// Energy by its use, from round 1 on, of all clients in joules. Orders cost compute, transmission
-/// and idling; listening to the broadcast and sleep are due without an order, too.
+/// Energy by its use, from round 1 on, of all clients in joules. A client that carries out an order
+/// receives, computes, transmits and idles for it; sleep, and the beacon that clients without an order
+/// listen to, are due in any round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "fields that are named after their phase")]
 pub struct EnergyUse {
@@ -42,6 +43,7 @@ pub struct EnergyUse {
     pub transmit_j: f64,
     pub idle_j: f64,
     pub receive_j: f64,
+    pub beacon_j: f64,
     pub sleep_j: f64,
 }
 
@@ -49,13 +51,13 @@ impl EnergyUse {
     /// Returns the energy that orders cost.
     #[must_use]
     pub const fn orders_j(&self) -> f64 {
-        self.compute_j + self.transmit_j + self.idle_j
+        self.receive_j + self.compute_j + self.transmit_j + self.idle_j
     }
 
     /// Returns the energy that is due without orders.
     #[must_use]
     pub const fn standing_j(&self) -> f64 {
-        self.receive_j + self.sleep_j
+        self.beacon_j + self.sleep_j
     }
 }
 
@@ -69,6 +71,8 @@ pub(super) struct SplitTally {
     spent: [u128; Phase::COUNT],
     /// Part of `spent` in round 0, if the run has one.
     introduction: Option<[u128; Phase::COUNT]>,
+    /// Receiving of clients without an order, from round 1 on.
+    beacon: u128,
     stored: BTreeMap<ClientId, u64>,
     brownouts: usize,
 }
@@ -86,6 +90,8 @@ impl SplitTally {
         add(&mut self.spent);
         if row.round == 0 {
             add(self.introduction.get_or_insert_default());
+        } else if !row.has_order() {
+            self.beacon += u128::from(row.receive_pj);
         }
         self.harvested += u128::from(row.harvest_pj);
         self.conversion += u128::from(row.conversion_pj);
@@ -103,12 +109,14 @@ impl SplitTally {
             let at = usize::from(phase.code());
             (self.spent[at] - introduction[at]) as f64 / 1e12
         };
+        let beacon_j = self.beacon as f64 / 1e12;
         let computing = [Phase::Apply, Phase::Train, Phase::Evaluate, Phase::Encode];
         EnergyUse {
             compute_j: computing.map(joules).iter().sum(),
             transmit_j: joules(Phase::Transmit),
             idle_j: joules(Phase::Idle),
-            receive_j: joules(Phase::Receive),
+            receive_j: joules(Phase::Receive) - beacon_j,
+            beacon_j,
             sleep_j: joules(Phase::Sleep),
         }
     }
@@ -162,5 +170,20 @@ mod tests {
         assert_eq!(split.brownouts, 2);
         // More than one ledger counts, and still no overflow.
         assert!(split.harvest_j > 3.6e7);
+    }
+
+    #[test]
+    fn clients_without_an_order_receive_for_the_beacon_alone() {
+        let mut tally = SplitTally::default();
+        for (round, train_pj) in [(0, 1), (1, 1), (1, 0)] {
+            tally.add(&EnergyRow {
+                round,
+                receive_pj: 2_000_000_000_000,
+                train_pj,
+                ..EnergyRow::default()
+            });
+        }
+        let by_use = tally.by_use();
+        assert_eq!((by_use.receive_j, by_use.beacon_j), (2.0, 2.0));
     }
 }

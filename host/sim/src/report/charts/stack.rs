@@ -14,6 +14,9 @@ const BINS: u32 = 20;
 /// Most clients with panels of their own.
 const CLIENTS: usize = 12;
 
+/// Last part of the stack: sleep, and the receiving of clients without an order.
+const RESTING: &str = "sleep and beacon";
+
 /// A client's energy of each phase in one round, in millijoules.
 struct Cell {
     round: u32,
@@ -27,7 +30,7 @@ pub(super) fn charts(run: &RunData) -> Vec<Chart> {
     let is_shown = |part: &usize| cells.iter().any(|cell| cell.parts[*part] > 0.0);
     let names = names(run);
     let shown: Vec<usize> = (0..names.len()).filter(is_shown).collect();
-    let is_order = |part: &usize| !["receive", "sleep"].contains(&names[*part]);
+    let is_order = |part: &usize| names[*part] != RESTING;
     let orders: Vec<usize> = shown.iter().copied().filter(is_order).collect();
     let columns = match orders.len() < shown.len() {
         true => vec![
@@ -74,9 +77,9 @@ pub(super) fn charts(run: &RunData) -> Vec<Chart> {
             name: "energy_stack",
             svg: grid("Energy by phase over the rounds, all clients", vec![total]).render(),
             caption: format!(
-                "What all clients together spent per round, as the mean over {}. Receiving the broadcast \
-                 and sleep are due without orders; where a run prices them, the right side shows orders \
-                 alone. Round 0, where there is one, has a bar of its own.",
+                "What all clients together spent per round, as the mean over {}. Sleep, and the beacon \
+                 that clients without an order listen to, are due in any round; where a run prices them, \
+                 the right side shows orders alone. Round 0, where there is one, has a bar of its own.",
                 match bins.width {
                     1 => "one round a bar".to_owned(),
                     width => format!("the {width} rounds of a bar"),
@@ -99,7 +102,12 @@ pub(super) fn charts(run: &RunData) -> Vec<Chart> {
 fn names(run: &RunData) -> Vec<&'static str> {
     match run.energy.is_empty() {
         true => vec!["compute", "transmit"],
-        false => Phase::IN_TIME.map(Phase::name).to_vec(),
+        false => Phase::IN_TIME
+            .map(|phase| match phase {
+                Phase::Sleep => RESTING,
+                phase => phase.name(),
+            })
+            .to_vec(),
     }
 }
 
@@ -114,11 +122,16 @@ fn cells(run: &RunData) -> Vec<Cell> {
     }
     let rows = run.energy.iter().map(|row| {
         let spent = row.record().spent;
-        let mj = |phase| 1e3 * spent.of(phase).as_joules();
+        let resting = if row.has_order() { 0 } else { row.receive_pj };
+        let pj = |phase| match phase {
+            Phase::Sleep => row.sleep_pj.saturating_add(resting),
+            Phase::Receive => row.receive_pj - resting,
+            phase => spent.of(phase).0,
+        };
         Cell {
             round: row.round,
             client: row.client.index(),
-            parts: Phase::IN_TIME.map(mj).to_vec(),
+            parts: Phase::IN_TIME.map(|it| 1e-9 * pj(it) as f64).to_vec(),
         }
     });
     rows.collect()
