@@ -29,7 +29,7 @@ _FIGURES = (
     "compute_j",
     "radio_j",
     "harvest_j",
-    "spent_j",
+    "cumulative_spent_j",
     "downlink_s",
     "round_s",
     "validation_accuracy",
@@ -44,7 +44,12 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD else {}
 _KEYS = ["round", "client"]
 
 # Names in runs of earlier versions, each with the present one.
-_OLD_NAMES = {"implausible": "anomalies", "harvested_pj": "harvest_pj"}
+_OLD_NAMES = {
+    "implausible": "anomalies",
+    "harvested_pj": "harvest_pj",
+    "spent_j": "cumulative_spent_j",
+    "balance_j": "cumulative_balance_j",
+}
 
 
 class Run:

@@ -149,6 +149,18 @@ def test_a_run_that_has_just_begun_has_empty_tables(copied):
     assert len(run.clients) == 0
 
 
+def test_columns_of_earlier_versions_have_their_present_names(copied):
+    present = gleaner.Run.read(copied)
+    interrupted(copied)
+    for name, column in (("rounds.jsonl", "spent_j"), ("clients.csv", "balance_j")):
+        text = (copied / name).read_text()
+        assert f"cumulative_{column}" in text
+        (copied / name).write_text(text.replace(f"cumulative_{column}", column))
+    earlier = gleaner.Run.read(copied)
+    for name in ("rounds", "clients"):
+        assert list(getattr(earlier, name).columns) == list(getattr(present, name).columns)
+
+
 def test_not_a_number_is_kept_and_a_broken_line_is_named(copied):
     interrupted(copied)
     lines = (copied / "rounds.jsonl").read_text().splitlines()
@@ -163,7 +175,7 @@ def test_not_a_number_is_kept_and_a_broken_line_is_named(copied):
     run = gleaner.Run.read(copied)
     assert math.isnan(run.rounds["train_loss"][0])
     assert math.isnan(run.clients["queue_j"][0])
-    assert run.clients["balance_j"][0] == -math.inf
+    assert run.clients["cumulative_balance_j"][0] == -math.inf
 
     (copied / "rounds.jsonl").write_text(f"{lines[0]}\n[1, 2\n{lines[1]}\n")
     (copied / "clients.csv").write_text("who,what\n1,2\n")

@@ -223,7 +223,7 @@ fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) ->
             EventKind::Gone { .. } | EventKind::Lost { .. } => {
                 departures[event.client.index()] += 1
             }
-            EventKind::Closed { ledger } => {
+            EventKind::Closed { ledger, .. } => {
                 let harvested = income.0 * u64::from(place.0);
                 let right = ledger.rounds == place.0 && ledger.harvested.0 == harvested;
                 wrong_books += u32::from(!right || !ledger.is_consistent());

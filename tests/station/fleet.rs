@@ -132,7 +132,7 @@ fn boards_of_several_device_classes_have_the_ledgers_of_the_simulation() {
             let device = &devices[event.client.index()];
             let income = PicoJoules::from_joules(device.harvest_j);
             match event.what {
-                EventKind::Closed { ledger } => {
+                EventKind::Closed { ledger, .. } => {
                     closed += 1;
                     let rounds = u64::from(ledger.rounds);
                     assert_eq!(ledger.harvested.0, rounds * income.0, "{}", event.client);
@@ -248,7 +248,7 @@ fn boards_that_are_reset_and_lose_power_finish_with_the_same_model() {
     assert_eq!(finished.outcome.summary.rounds, 12);
     let income = PicoJoules::from_joules(scenario.device.harvest_j).0;
     let closed = events(&folder.run()).filter_map(|event| match event.what {
-        EventKind::Closed { ledger } => Some((event.round?, event.client, ledger)),
+        EventKind::Closed { ledger, .. } => Some((event.round?, event.client, ledger)),
         _ => None,
     });
     let mut count = 0;

@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use gleaner_shared::energy::{Flows, Ledger, Snapshot, Spent};
+use gleaner_shared::energy::{Activity, Flows, Ledger, Phase, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
@@ -34,10 +34,28 @@ pub struct Client {
     ledger: Snapshot,
     work: Option<Finished>,
     store: Vec<u8>,
+    member: Option<Member>,
+    /// Whether the last model came whole.
+    whole: bool,
+    /// The newest round in the ledger.
+    booked: Option<u32>,
     /// How often each order was carried out, by round.
     pub trained: Vec<u32>,
     /// Rounds in which its update was counted.
     pub counted: Vec<u32>,
+}
+
+/// What makes a client a board of a whole run: a shard, and books.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Samples of its shard.
+    pub samples: u32,
+    /// Checksum of its shard.
+    pub crc: u32,
+    /// How many times the model's costs it books.
+    pub factor: u64,
+    /// The round in which it goes away for good, after it has accepted its order.
+    pub leaves_in: Option<u32>,
 }
 
 struct Finished {
@@ -120,6 +138,9 @@ impl Client {
             ledger: Snapshot::default(),
             work: None,
             store: vec![0; 2 * upload_bytes.max(64)],
+            member: None,
+            whole: true,
+            booked: None,
             trained: Vec::new(),
             counted: Vec::new(),
         }
@@ -130,6 +151,22 @@ impl Client {
     pub const fn training_for(mut self, training: Duration) -> Self {
         self.training = training;
         self
+    }
+
+    /// Makes the client a board of a run, with an update that changes nothing.
+    #[must_use]
+    pub fn of_run(mut self, member: Member) -> Self {
+        self.member = Some(member);
+        // The exact model with its biases.
+        self.store.resize(3 * self.upload_bytes, 0);
+        self
+    }
+
+    /// Tells whether the client has gone away for good.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        let leaves_in = self.member.and_then(|member| member.leaves_in);
+        leaves_in.is_some_and(|round| self.trained.contains(&round))
     }
 
     /// Drops the state that a power cut loses.
@@ -147,9 +184,15 @@ impl Client {
     }
 
     fn about(&self) -> About {
+        let mut about = about_of(self.number, self.store.len() as u32);
+        if let (Some(member), ShardStatus::Present { samples, crc, .. }) =
+            (self.member, &mut about.shard)
+        {
+            (*samples, *crc, about.exact) = (member.samples, member.crc, false);
+        }
         About {
             last_round: self.last_round,
-            ..about_of(self.number, self.store.len() as u32)
+            ..about
         }
     }
 
@@ -195,6 +238,9 @@ impl Client {
                 if let Some(event) = link.receive(now(), &mut bytes, &mut self.store) {
                     self.handle(&mut link, event);
                 }
+                if self.has_left() {
+                    return Ok(());
+                }
             }
         }
     }
@@ -223,7 +269,10 @@ impl Client {
             }
             Event::Offered(_) => drop(link.accept(&self.store)),
             // The tests' updates stand for the models they lead to.
-            Event::Received(offer) => self.model = Some(offer.hash),
+            Event::Received(offer) => {
+                self.whole = offer.payload == Payload::Model;
+                self.model = Some(offer.hash);
+            }
             Event::Rejected(..) => self.work = None,
             Event::TransferTimedOut(_) => {
                 if let Some(work) = &mut self.work {
@@ -241,6 +290,7 @@ impl Client {
                 self.provision = Some(*provision);
                 self.ledger = provision.ledger;
                 self.last_round = provision.last_round;
+                self.booked = provision.last_round.map(|mark| mark.round);
                 let (client, ledger) = (provision.client, provision.ledger);
                 let _ = link.send(DeviceToHost::Provisioned { client, ledger });
             }
@@ -285,6 +335,9 @@ impl Client {
         if order.participate && self.model != Some(order.model) {
             return Err(DeclineReason::Model);
         }
+        if let Some(member) = self.member {
+            return self.take_and_book(order, &provision, member);
+        }
         if let Some(mut ledger) = Ledger::restore(self.ledger, provision.store) {
             let _ = ledger.end_round(&Flows {
                 income: order.income,
@@ -298,6 +351,63 @@ impl Client {
             self.work = Some(self.finish(order));
         }
         Ok(())
+    }
+
+    /// Carries out an order if the ledger can pay for it, and books the round once.
+    fn take_and_book(
+        &mut self,
+        order: &Order,
+        provision: &Provision,
+        member: Member,
+    ) -> Result<(), DeclineReason> {
+        if self.booked.is_some_and(|round| order.round <= round) {
+            return Ok(());
+        }
+        let ledger = Ledger::restore(self.ledger, provision.store);
+        let mut ledger = ledger.ok_or(DeclineReason::NotProvisioned)?;
+        let (cost, pace) = (&provision.cost, &provision.pace);
+        let ordered = (order.activity()).at_pace(pace, pace.applying(self.whole));
+        let declined = match order.participate {
+            true => ledger.reserve(cost.round(&ordered).total()).err(),
+            false => None,
+        };
+        let works = order.participate && declined.is_none();
+        let mut due = match works {
+            true => cost.round(&ordered),
+            false => cost.round(&Activity::resting(order.listening, order.period)),
+        };
+        for phase in Phase::ALL {
+            due[phase].0 *= member.factor;
+        }
+        let (work, mut standing) = (due, Spent::ZERO);
+        if works {
+            let _ = ledger.pay(&work);
+        } else {
+            standing = due;
+        }
+        let _ = ledger.end_round(&Flows {
+            income: order.income,
+            standing,
+            period: order.period,
+            boot: cost.boot,
+        });
+        self.booked = Some(order.round);
+        let before = std::mem::replace(&mut self.ledger, ledger.snapshot());
+        if works {
+            self.trained.push(order.round);
+            let mut finished = self.finish(order);
+            let report = &mut finished.report;
+            report.spent = self.ledger.since(&before).spent;
+            report.harvested = order.income;
+            report.samples = member.samples;
+            // Four scales of one unit, and no difference.
+            finished.update.fill(0);
+            for scale in finished.update.as_chunks_mut::<4>().0[..4].iter_mut() {
+                *scale = 256_u32.to_le_bytes();
+            }
+            self.work = Some(finished);
+        }
+        declined.map_or(Ok(()), |shortfall| Err(DeclineReason::Energy(shortfall)))
     }
 
     fn finish(&self, order: &Order) -> Finished {

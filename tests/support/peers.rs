@@ -6,7 +6,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{CostModel, EnergyStore, Pace};
+use gleaner_shared::mlp::Width;
+use gleaner_shared::shard::{Shard, body_crc};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::Key;
@@ -15,17 +18,20 @@ use gleaner_shared::wire::message::{
     About, DeviceId, DeviceToHost, LinkMessage, ModelHash, ModelShape, Offer, Order, Payload,
     RoundMark, ShardStatus,
 };
+use gleaner_sim::fleet;
+use gleaner_sim::scenario::Scenario;
 use gleaner_station::Handle;
 use gleaner_station::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use gleaner_station::bus::{self, EventReceiver, EventSender};
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, Place, SecretKey};
 use gleaner_station::link::Endpoint;
 use gleaner_station::listener::{ExpectedBoards, Listener, ListenerStatus, ListenerTask};
+use gleaner_station::setup;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use crate::client::{Client, update_of};
+use crate::client::{Client, Member, update_of};
 use crate::station::RUN;
 
 /// Bytes of a model at 8 bits a parameter, each way.
@@ -105,6 +111,72 @@ pub async fn listen(number: u32, behaviour: Behaviour) -> io::Result<u16> {
             client.switch_off();
             // The next connection may follow any end of this one.
             let _ = meet(&mut client, number, behaviour, stream).await;
+        }
+    });
+    Ok(port)
+}
+
+/// A board of [`fleet_of_run`].
+#[derive(Clone, Copy, Debug)]
+pub struct Board {
+    /// How many times the model's costs it books.
+    pub factor: u64,
+    /// The round in which it goes away for good.
+    pub leaves_in: Option<u32>,
+    /// Energy in its store and capacity of the store; ample if `None`.
+    pub stored_j: Option<f64>,
+}
+
+impl Board {
+    /// A board that books what the model does.
+    pub const TRUE: Self = Self {
+        factor: 1,
+        leaves_in: None,
+        stored_j: None,
+    };
+}
+
+/// Serves the first clients of a scenario on ports of this machine, with the samples that a run deals
+/// them; all other clients are simulated. Returns the fleet file.
+///
+/// # Panics
+/// When the scenario has no data or the system no port to give.
+pub async fn fleet_of_run(scenario: &Scenario, boards: &[Board]) -> FleetFile {
+    let data = fleet::load_data(scenario).expect("data");
+    let shards = setup::shards(scenario, &data, |_| None).expect("shards");
+    let mut clients = Vec::new();
+    for (number, image) in (0..).zip(&shards) {
+        let mut entry = Entry::new(format!("client-{number}"), number, Link::Simulated);
+        if let Some(board) = boards.get(number as usize) {
+            let shard = Shard::open(image).expect("a shard");
+            let member = Member {
+                samples: shard.labels().len() as u32,
+                crc: body_crc(shard.pixels(), shard.labels()),
+                factor: board.factor,
+                leaves_in: board.leaves_in,
+            };
+            let bytes = Width::Byte.coded_bytes(Shape::PAPER.parameters());
+            let peer = Client::new(number, key_of(number), timing(), bytes).of_run(member);
+            let port = serve_until_it_leaves(peer).await.expect("a port");
+            entry.serve_at(format!("127.0.0.1:{port}"));
+            entry.key = Some(SecretKey(secret_of(number)));
+            (entry.storage_j, entry.stored_j) = (board.stored_j, board.stored_j);
+        }
+        clients.push(entry);
+    }
+    FleetFile { clients }
+}
+
+async fn serve_until_it_leaves(mut client: Client) -> io::Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let port = listener.local_addr()?.port();
+    tokio::spawn(async move {
+        while !client.has_left()
+            && let Ok((stream, _)) = listener.accept().await
+        {
+            let _ = stream.set_nodelay(true);
+            // The next connection may follow any end of this one.
+            let _ = client.serve(stream).await;
         }
     });
     Ok(port)
@@ -335,7 +407,7 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
         store,
         cost: CostModel::paper(1e-26, 5e8),
         pace: Pace::default(),
-        network: gleaner_shared::board::Shape::PAPER,
+        network: Shape::PAPER,
         shard_crc: None,
     };
     Handle::spawn(identity, ConfirmedState::new(STORE, store), events)

@@ -142,7 +142,7 @@ pub(crate) fn plots(groups: &[Group], shown: &[&Group]) -> Result<Section, Exper
         "energy",
         "Cumulative energy of all clients",
         "energy (mJ)",
-        |row| Some(1e3 * row.spent_j),
+        |row| Some(1e3 * row.cumulative_spent_j),
         "Energy that all clients together have spent.",
     );
     section.draw(

@@ -33,7 +33,7 @@
 //! while !engine.is_finished() {
 //!     for log in engine.step()? {
 //!         let (round, who) = (log.round.round, &log.round.participants);
-//!         println!("round {round}: clients {who:?}, {} J", log.round.spent_j);
+//!         println!("round {round}: clients {who:?}, {} J", log.round.cumulative_spent_j);
 //!     }
 //! }
 //! assert_eq!(engine.state().round(), 2);

@@ -1,7 +1,8 @@
 //! The command line: one file per subcommand, each an `Args` that parses and a `run` that acts.
 //!
 //! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage, 3 a run is
-//! complete but a board's ledger differs from the modelled energy ([`LEDGERS_DIFFER`]), 4 another
+//! complete but a board's ledger differs from the modelled energy
+//! ([`gleaner_station::LEDGERS_DIFFER`]), 4 another
 //! worker has claimed the point of an experiment ([`POINT_TAKEN`]), 130 interrupted.
 
 use std::process::ExitCode;
@@ -46,9 +47,6 @@ mod threads;
 mod verify;
 mod week;
 mod word;
-
-/// Exit code of a complete run in which a board booked another income or upload than the model.
-pub const LEDGERS_DIFFER: u8 = 3;
 
 /// Exit code of a worker whose point another worker has claimed.
 pub const POINT_TAKEN: u8 = 4;

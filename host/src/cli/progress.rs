@@ -66,14 +66,16 @@ impl Observer for Progress {
         if let Some(share) = self.validation {
             accuracy.push_str(&format!("  validation {:.1} %", 100.0 * share));
         }
-        let energy_mj = 1e3 * row.spent_j;
+        let energy_mj = 1e3 * row.cumulative_spent_j;
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(row.round));
-            bar.set_message(format!("accuracy {accuracy}  energy {energy_mj:.1} mJ"));
+            bar.set_message(format!(
+                "accuracy {accuracy}  energy so far {energy_mj:.1} mJ"
+            ));
         } else if !self.quiet && (is_tenth(row.round as usize, self.total) || row.ending.is_some())
         {
             errln!(
-                "round {}/{}  accuracy {accuracy}  energy {energy_mj:.1} mJ",
+                "round {}/{}  accuracy {accuracy}  energy so far {energy_mj:.1} mJ",
                 row.round,
                 self.total
             );

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use gleaner_sim::report::{write_run, write_tensorboard};
+use super::run::{show_boards, write_report};
+use gleaner_sim::report::write_tensorboard;
 use gleaner_sim::run::{Completed, RunDirectory, scenario_of};
+use gleaner_station::BoardsReport;
 
 /// Regenerate the reports of runs.
 #[derive(Debug, clap::Args)]
@@ -30,14 +32,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if args.json {
             let scenario = scenario_of(&directory)?;
             let complete = Completed::read(&directory)?;
-            outln!(
-                "{}",
-                super::simulate::json(&scenario, &directory, &complete)
-            );
+            let boards = BoardsReport::read(&directory)?;
+            let json = super::simulate::json(&scenario, &directory, &complete, boards.as_ref());
+            outln!("{json}");
             continue;
         }
-        write_run(&directory, &gleaner_station::report_sections(&directory))?;
+        write_report(&directory)?;
         outln!("{}", directory.file(RunDirectory::REPORT).display());
+        if let Some(boards) = BoardsReport::read(&directory)? {
+            show_boards(&boards)?;
+        }
         if args.tensorboard {
             outln!("{}", write_tensorboard(&directory)?.display());
         }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::record::Recorder;
-use super::run::{LineArgs, judge};
+use super::run::{LineArgs, judge, write_report};
 use super::simulate::{OutputArgs, carry_out, show};
-use gleaner_sim::report::{ensure_run, write_tensorboard};
+use gleaner_sim::report::write_tensorboard;
 use gleaner_sim::run::{Completed, RunDirectory, scenario_of};
 use gleaner_station::fleet_file::find_in;
 
@@ -39,7 +39,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if !args.output.quiet {
             errln!("{} is complete already", args.directory.display());
         }
-        ensure_run(&directory, &gleaner_station::report_sections(&directory))?;
+        if !directory.file(RunDirectory::REPORT).is_file() {
+            write_report(&directory)?;
+        }
         if args.output.tensorboard {
             write_tensorboard(&directory)?;
         }

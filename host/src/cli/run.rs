@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::cycles;
 use super::fleet::FleetArgs;
 use super::listen::ListenArgs;
+use super::print::OutputError;
 use super::progress::Progress;
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::scheduler::DeciderParser;
 use super::simulate::{OutputArgs, fresh_directory, show};
-use super::{LEDGERS_DIFFER, cycles};
 use crate::view::{View, ViewState};
 use gleaner_learn::data::Dataset;
 use gleaner_sim::fleet;
@@ -25,6 +26,7 @@ use gleaner_sim::policy::Decider;
 use gleaner_sim::report::{Live, write_run};
 use gleaner_sim::run::{Inputs, Observer, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
+use gleaner_station::books::Books;
 use gleaner_station::demo;
 use gleaner_station::device::emulator::prepare;
 use gleaner_station::event::{Event, EventKind};
@@ -35,7 +37,7 @@ use gleaner_station::link::faults::Faults;
 use gleaner_station::listener::{self, ListenerStatus};
 use gleaner_station::setup::{self, Options};
 use gleaner_station::stop::{INTERRUPTED, Stop};
-use gleaner_station::{LEDGERS, ledgers_table, mismatched_boards, report_sections};
+use gleaner_station::{BoardsReport, LEDGERS_DIFFER};
 
 /// Run rounds with the boards of a fleet.
 #[derive(Debug, clap::Args)]
@@ -246,7 +248,9 @@ impl Job<'_> {
             Ok::<_, StationError>(finished)
         };
         let finished = if screen {
-            let state = ViewState::new(fleet, scenario);
+            let mut state = ViewState::new(fleet, scenario);
+            // Of the rounds before this session.
+            state.books = Books::of(&events(directory.path()))?;
             let mut view = View::open(state, Arc::clone(&calls), stop.clone())?;
             let listener = view.listener();
             drive(&mut view, listener)
@@ -273,12 +277,9 @@ impl Job<'_> {
             let (path, dropped) = (events.display(), finished.dropped_events);
             errln!("warning: {path}: {dropped} events were dropped");
         }
-        write_run(directory, &report_sections(directory))?;
+        write_report(directory)?;
         show(scenario, directory, &finished.outcome, output)?;
         if !output.quiet && !output.json {
-            if let Some(ledgers) = ledgers_table(directory) {
-                outln!("\n{LEDGERS}\n{}", ledgers.to_text());
-            }
             outln!("events  {}", events.display());
             if calls.address().is_some() {
                 outln!("calls   {}", calls.counts());
@@ -295,18 +296,43 @@ impl Job<'_> {
     }
 }
 
+/// Writes the report of a run, and the file about its boards if it has any.
+pub(super) fn write_report(directory: &RunDirectory) -> anyhow::Result<()> {
+    let boards = BoardsReport::read(directory)?;
+    let sections = boards.as_ref().map(BoardsReport::sections);
+    write_run(directory, &sections.unwrap_or_default())?;
+    if let Some(boards) = boards {
+        boards.write(directory)?;
+    }
+    Ok(())
+}
+
+/// Prints the energy of a run's boards beside the model's.
+pub(super) fn show_boards(boards: &BoardsReport) -> Result<(), OutputError> {
+    for (caption, table) in boards.tables() {
+        outln!("\n{caption}\n{}", table.to_text());
+    }
+    for words in boards.lead() {
+        outln!("{words}");
+    }
+    Ok(())
+}
+
 /// Returns the exit code of a complete run: its boards' ledgers must be what the model booked.
 pub(super) fn judge(directory: &RunDirectory) -> anyhow::Result<ExitCode> {
-    let boards = mismatched_boards(directory)?;
-    if boards.is_empty() {
+    let boards = BoardsReport::read(directory)?;
+    let reasons = boards.map_or_else(Vec::new, |boards| boards.reasons());
+    if reasons.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
+    let file = directory.file(RunDirectory::BOARDS);
     errln!(
-        "error: income or upload in the ledger of {} differ from what the model booked; see \
-         `ledger_differs` and `reconciled` in {}",
-        boards.join(", "),
-        events(directory.path()).display()
+        "error: the boards' ledgers differ from the model; {}:",
+        file.display()
     );
+    for reason in reasons {
+        errln!("  {reason}");
+    }
     Ok(ExitCode::from(LEDGERS_DIFFER))
 }
 

@@ -7,6 +7,7 @@ use anyhow::Context;
 
 use super::print::OutputError;
 use super::record::{RecordArgs, Recorder};
+use super::run::show_boards;
 use super::scenario::ScenarioArgs;
 use super::scheduler::DeciderParser;
 use super::{cycles, threads};
@@ -16,6 +17,7 @@ use gleaner_sim::report::table::Table;
 use gleaner_sim::report::{Live, classes_table, summary_table, write_run};
 use gleaner_sim::run::{Completed, PeakRates, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
+use gleaner_station::BoardsReport;
 
 /// Simulate one scenario.
 #[derive(Debug, clap::Args)]
@@ -125,14 +127,9 @@ pub(super) fn show(
 ) -> anyhow::Result<()> {
     let classes = classes_table(directory, scenario)?;
     let rates = PeakRates::read(directory)?;
-    print(
-        scenario,
-        directory,
-        outcome,
-        (classes.as_ref(), rates),
-        output,
-    )
-    .with_context(|| {
+    let boards = BoardsReport::read(directory)?;
+    let parts = (classes.as_ref(), rates, boards.as_ref());
+    print(scenario, directory, outcome, parts, output).with_context(|| {
         let path = directory.path().display();
         format!("the run is complete in {path}, but cannot be shown")
     })
@@ -142,12 +139,12 @@ fn print(
     scenario: &Scenario,
     directory: &RunDirectory,
     outcome: &Completed,
-    (classes, rates): (Option<&Table>, PeakRates),
+    (classes, rates, boards): (Option<&Table>, PeakRates, Option<&BoardsReport>),
     output: OutputArgs,
 ) -> Result<(), OutputError> {
     let report = directory.file(RunDirectory::REPORT);
     if output.json {
-        outln!("{}", json(scenario, directory, outcome));
+        outln!("{}", json(scenario, directory, outcome, boards));
         return Ok(());
     }
     if !output.quiet {
@@ -156,6 +153,9 @@ fn print(
     out!("{}", summary_table(&outcome.summary).to_text());
     if let Some(classes) = classes {
         out!("\n{}", classes.to_text());
+    }
+    if let Some(boards) = boards.filter(|_| !output.quiet) {
+        show_boards(boards)?;
     }
     if outcome.summary.empty_rounds == outcome.summary.rounds {
         errln!(
@@ -177,20 +177,25 @@ fn print(
     Ok(())
 }
 
-/// Returns what a run came to as JSON.
+/// Returns what a run came to as JSON; with boards, their energy, the exit code and its reasons too.
 pub(super) fn json(
     scenario: &Scenario,
     directory: &RunDirectory,
     outcome: &Completed,
+    boards: Option<&BoardsReport>,
 ) -> serde_json::Value {
-    serde_json::json!({
+    let mut json = serde_json::json!({
         "directory": directory.path(),
         "scheduler": scenario.run.scheduler,
         "seed": scenario.run.seed,
         "summary": outcome.summary,
         "model_sha256": outcome.model_sha256,
         "wall_s": outcome.wall.as_secs_f64(),
-    })
+    });
+    if let Some(boards) = boards {
+        json["boards"] = boards.json();
+    }
+    json
 }
 
 /// Returns the first free directory under `runs/` named after preset, scheduler and seed.

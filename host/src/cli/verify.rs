@@ -7,8 +7,10 @@ use std::process::ExitCode;
 use anyhow::ensure;
 
 use super::progress::Progress;
+use super::run::{judge, show_boards};
 use super::threads;
 use gleaner_sim::run::RunDirectory;
+use gleaner_station::BoardsReport;
 use gleaner_station::execute::verify_before;
 use gleaner_station::log::EVENTS;
 
@@ -21,7 +23,8 @@ pub struct Args {
     threads: usize,
 }
 
-/// Runs `gleaner verify`; exit code 1 means that the replay ended with another model.
+/// Runs `gleaner verify`; exit code 1 means that the replay ended with another model, 3 that a board's
+/// ledger differs from the model's booking.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
     ensure!(
@@ -45,7 +48,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     outln!("replayed  sha256 {}", verdict.replayed);
     if verdict.recorded == verdict.replayed {
         outln!("the replay ends with the model of the run");
-        Ok(ExitCode::SUCCESS)
+        if let Some(boards) = BoardsReport::read(&directory)? {
+            show_boards(&boards)?;
+        }
+        judge(&directory)
     } else {
         outln!("the replay ends with ANOTHER model");
         Ok(ExitCode::FAILURE)

@@ -10,6 +10,7 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
 
 use super::charts::draw_charts;
 use super::state::{BoardState, ViewState};
+use gleaner_station::books::{Booked, percent};
 
 /// Width of a progress bar.
 const BAR: usize = 4;
@@ -18,7 +19,9 @@ const CHARTS: u16 = 6;
 /// Width of the longest name that is not cut.
 const NAME: usize = 12;
 /// Width of the other columns but the history, with gaps.
-const FIGURES: usize = 15 + 12 + 2 + 8 + 9 + 6 + 7;
+const FIGURES: usize = 13 + 12 + 13 + 2 + 8 + 9 + 6 + 8;
+/// Least width of the history and of the bars of progress.
+const HISTORY: usize = 3;
 
 /// Draws the state at `now`.
 pub fn draw(frame: &mut Frame<'_>, state: &ViewState, now: Instant) {
@@ -56,20 +59,25 @@ pub fn draw(frame: &mut Frame<'_>, state: &ViewState, now: Instant) {
 fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState, now: Instant) {
     let names = state.boards.iter().map(|board| board.name.chars().count());
     let name = names.max().unwrap_or_default().clamp(6, NAME);
-    // 80 columns hold every word and figure; the history takes the rest.
+    // 80 columns hold every word and figure; with more, the history takes the rest.
     let room = usize::from(area.width).saturating_sub(2 + name + FIGURES);
-    let widths = [name, 15, 12, room, 2, 8, 9, 6];
+    let (room, bars) = match room >= HISTORY {
+        true => (Some(room), "progress"),
+        false => (None, "done"),
+    };
+    let figures = [13, 2, 8, if room.is_some() { 9 } else { 4 }, 6];
+    let widths = [name, 13, 12].into_iter().chain(room).chain(figures);
     let widths = widths.map(|width| Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX)));
-    let head = [
-        "client", "state", "store", "history", "ch", "power", "progress", "rounds",
-    ];
+    let figures = ["booked/model", "ch", "power", bars, "rounds"];
+    let head = ["client", "state", "store"].into_iter();
+    let head = head.chain(room.map(|_| "history")).chain(figures);
     let rows = state.boards.iter().map(|board| row(board, room));
     let table = Table::new(rows, widths)
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))
         .block(
             Block::bordered()
                 .title(title(state, now))
-                .title_bottom(" q quits "),
+                .title_bottom(bottom(state)),
         );
     frame.render_widget(table, area);
 }
@@ -91,27 +99,73 @@ fn title(state: &ViewState, now: Instant) -> String {
     }
 }
 
-fn row(board: &BoardState, room: usize) -> Row<'_> {
+/// Returns the energy of the boards in their ledgers and in the model.
+fn bottom(state: &ViewState) -> String {
+    let it = &state.booked;
+    match it.rounds {
+        0 => " q quits ".to_owned(),
+        _ => format!(
+            " q quits; boards booked {:.1} mJ, modelled {:.1} mJ ({}) ",
+            1e3 * it.board_j(),
+            1e3 * it.model_j(),
+            percent(it.difference())
+        ),
+    }
+}
+
+fn row(board: &BoardState, room: Option<usize>) -> Row<'_> {
     let colour = match (board.present, board.doing.as_str()) {
         (false, _) => Color::Red,
         (_, "training" | "uploading" | "downloading") => Color::Yellow,
         _ => Color::Green,
     };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    Row::new([
+    let progress = |share| match room {
+        Some(_) => bar(share),
+        None => format!("{:3.0}%", 100.0 * share),
+    };
+    let history = room.map(|room| {
+        let sparks = sparks(board, room);
+        Cell::new(sparks).style(Style::new().fg(Color::Yellow))
+    });
+    let energy = if board.booked.differs() {
+        Color::Red
+    } else {
+        Color::Reset
+    };
+    let cells = [
         Cell::new(board.name.as_str()),
         Cell::new(board.doing.as_str()).style(Style::new().fg(colour)),
         Cell::new(or_dash(
             board.stored_j.map(|stored| store(stored, board.storage_j)),
         )),
-        Cell::new(sparks(board, room)).style(Style::new().fg(Color::Yellow)),
+    ];
+    let figures = [
+        Cell::new(booked(&board.booked)).style(Style::new().fg(energy)),
         Cell::new(or_dash(board.channel.map(|channel| channel.to_string()))),
         Cell::new(or_dash(
             board.power_w.map(|power| format!("{:.1} mW", 1e3 * power)),
         )),
-        Cell::new(board.progress.map_or_else(String::new, bar)),
+        Cell::new(board.progress.map_or_else(String::new, progress)),
         Cell::new(board.rounds.to_string()),
-    ])
+    ];
+    Row::new(cells.into_iter().chain(history).chain(figures))
+}
+
+/// Formats the energy in a board's ledger and in the model, in a unit that keeps both short.
+fn booked(it: &Booked) -> String {
+    if it.rounds == 0 {
+        return "-".to_owned();
+    }
+    let most_j = it.board_j().max(it.model_j());
+    let (scale, unit) = if most_j < 1.0 {
+        (1e3, "mJ")
+    } else {
+        (1.0, "J")
+    };
+    let decimals = usize::from(scale * most_j < 100.0);
+    let (board, model) = (scale * it.board_j(), scale * it.model_j());
+    format!("{board:.decimals$}/{model:.decimals$} {unit}")
 }
 
 /// Formats energy and capacity of a store.
@@ -155,6 +209,8 @@ fn duration(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gleaner_shared::energy::{Phase, Spent};
+    use gleaner_shared::units::PicoJoules;
     use gleaner_sim::scenario::Scenario;
     use gleaner_station::fleet_file::template;
     use ratatui::Terminal;
@@ -186,6 +242,17 @@ mod tests {
         board.progress = Some(1.0);
         board.rounds = 123_456;
         state.boards[1].stored_j = Some(1_000.0);
+        let energy = |mj: u64| {
+            let mut spent = Spent::ZERO;
+            spent[Phase::Train] = PicoJoules(mj * 1_000_000_000);
+            spent
+        };
+        let booked = Booked {
+            rounds: 99,
+            model: energy(855),
+            board: energy(999),
+        };
+        (state.boards[0].booked, state.booked) = (booked, booked);
         state
     }
 
@@ -198,15 +265,23 @@ mod tests {
                 "q quits",
                 "no update",
                 "123.4/150 mJ",
+                "999/855 mJ",
+                "boards booked 999.0 mJ, modelled 855.0 mJ (+16.8 %)",
                 "1000/1000 J",
-                "▁▅█",
                 "199.5 mW",
-                "#### 100%",
+                "100%",
                 "123456",
                 "simulated-2",
             ] {
                 assert!(text.contains(words), "{words} in {text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_wide_screen_shows_history_and_bars() {
+        for words in ["▁▅█", "#### 100%"] {
+            assert!(screen(&busy(), 90, 24).contains(words), "{words}");
         }
     }
 
@@ -221,7 +296,7 @@ mod tests {
         let mut state = busy();
         state.boards[0].history = (0..500).map(|round| (round, 0.0)).collect();
         state.boards[0].history.push((500, 0.15));
-        assert!(screen(&state, 80, 24).contains("▁█"));
+        assert!(screen(&state, 90, 24).contains("▁█"));
     }
 
     #[test]

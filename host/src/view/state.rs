@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use gleaner_sim::round::{ClientState, RoundLog};
 use gleaner_sim::scenario::Scenario;
+use gleaner_station::books::{Booked, Books, total};
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::fleet_file::FleetFile;
 
@@ -54,6 +55,8 @@ pub struct BoardState {
     /// Energy in the store, if it is known.
     pub stored_j: Option<f64>,
     pub storage_j: f64,
+    /// Energy in the board's ledger and in the model, after the last round.
+    pub booked: Booked,
     /// Round and energy in the store, before the first round and after each.
     pub history: Vec<(u32, f64)>,
     pub channel: Option<usize>,
@@ -87,8 +90,12 @@ pub struct ViewState {
     pub total: usize,
     /// Round and accuracy in percent.
     pub accuracy: Vec<(f64, f64)>,
-    /// Energy that all clients spent.
+    /// Energy that all clients spent, by the model.
     pub spent_j: f64,
+    /// Events of the boards' ledgers.
+    pub books: Books,
+    /// Energy of all boards in their ledgers and in the model.
+    pub booked: Booked,
     /// Ends of the newest rounds.
     pub times: RoundTimes,
     /// The newest lines of the log.
@@ -111,6 +118,7 @@ impl ViewState {
             // No event reports the store of a simulated client.
             stored_j: (!entry.link.is_simulated()).then(|| entry.stored(scenario).as_joules()),
             storage_j: entry.store(scenario).capacity.as_joules(),
+            booked: Booked::default(),
             history: Vec::new(),
             channel: None,
             power_w: None,
@@ -129,7 +137,20 @@ impl ViewState {
         self.round = u32::try_from(done).unwrap_or(u32::MAX);
         self.total = total;
         self.times.mark(now);
+        self.books.begin_session(self.round);
         self.remember_stores();
+        self.update_books();
+    }
+
+    /// Updates the boards' energy. The events of a round are here before its log.
+    fn update_books(&mut self) {
+        let books = self.books.boards();
+        self.booked = total(&books).compared;
+        for (client, it) in books {
+            if let Some(board) = self.boards.get_mut(client.index()) {
+                board.booked = it.compared;
+            }
+        }
     }
 
     /// Returns the number of remaining rounds.
@@ -166,6 +187,7 @@ impl ViewState {
 
     /// Updates the state by an event.
     pub fn handle(&mut self, event: &Event) {
+        self.books.note(event);
         let Some(board) = self.boards.get_mut(event.client.index()) else {
             return;
         };
@@ -201,7 +223,7 @@ impl ViewState {
             | EventKind::Arrived { .. }
             | EventKind::Absent { .. }
             | EventKind::Flash { .. } => return,
-            EventKind::Closed { ledger } => {
+            EventKind::Closed { ledger, .. } => {
                 board.stored_j = Some(ledger.stored.as_joules());
                 return;
             }
@@ -244,7 +266,7 @@ impl ViewState {
     pub fn finish_round(&mut self, log: &RoundLog, now: Instant) {
         self.round = log.round.round;
         self.times.mark(now);
-        self.spent_j = log.round.spent_j;
+        self.spent_j = log.round.cumulative_spent_j;
         if let Some(accuracy) = log.round.accuracy {
             self.accuracy
                 .push((f64::from(log.round.round), 100.0 * accuracy));
@@ -259,6 +281,7 @@ impl ViewState {
             }
         }
         self.remember_stores();
+        self.update_books();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Events of a fleet, for the log and the live view.
 
-use gleaner_shared::energy::Snapshot;
+use gleaner_shared::energy::{Snapshot, Spent};
 use gleaner_shared::wire::message::{Crash, Report};
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +127,16 @@ pub enum EventKind {
         declined: bool,
     },
     /// The round is closed with this confirmed ledger.
-    Closed { ledger: Snapshot },
+    Closed {
+        ledger: Snapshot,
+        /// Energy that the model booked in the round; not in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<Spent>,
+        /// Whether the board had an order and sent no report: the model booked all of the order, and
+        /// the board may have carried out any part of it.
+        #[serde(default, skip_serializing_if = "is_false")]
+        cut_off: bool,
+    },
     /// Energy that the board booked in the round, beside the modelled energy. The modelled waiting
     /// energy uses the board's own computing time.
     Reconciled {
@@ -343,7 +352,7 @@ impl EventKind {
             Self::Missing { reason } => format!("no update: {reason}"),
             Self::Arrived { .. } => "counted".to_owned(),
             Self::Absent { .. } => "not counted".to_owned(),
-            Self::Closed { ledger } => {
+            Self::Closed { ledger, .. } => {
                 format!("{} stored after {} rounds", ledger.stored, ledger.rounds)
             }
             Self::Dropped { events } => format!("{events} events were dropped"),

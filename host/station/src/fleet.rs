@@ -378,7 +378,7 @@ impl Fleet for StationFleet {
             self.publish(anomaly.client, round, EventKind::Implausible { what });
         }
         self.begin();
-        for row in &log.clients {
+        for (row, energy) in log.clients.iter().zip(&log.energy) {
             let mut blank = self.blank_order(row.client, round, log.round.downlink_s);
             let Some(member) = &mut self.members[row.client.index()] else {
                 continue;
@@ -402,7 +402,12 @@ impl Fleet for StationFleet {
             if let Some(confirmed) = self.runtime.block_on(handle.close(closing)) {
                 member.confirmed = confirmed;
                 let ledger = confirmed.ledger;
-                self.publish(row.client, round, EventKind::Closed { ledger });
+                let what = EventKind::Closed {
+                    ledger,
+                    model: Some(energy.record().spent),
+                    cut_off: row.state == ClientState::Lost && report.is_none(),
+                };
+                self.publish(row.client, round, what);
             }
             if let Some(report) = report {
                 let waiting = expected_waiting(&cost, &blank, &report);

@@ -12,12 +12,9 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use gleaner_shared::energy::Snapshot;
 
 use super::event::{EventKind, is_same_waiting};
-use super::fleet_file::{FleetFile, find_in};
-use super::log::{EVENTS, EventLogError, Line, each_line};
-use gleaner_sim::report::Section;
+use super::log::Line;
 use gleaner_sim::report::plot::number;
 use gleaner_sim::report::table::Table;
-use gleaner_sim::run::RunDirectory;
 
 /// Energy by the model and by the board, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -215,61 +212,9 @@ impl FlashWear {
     }
 }
 
-/// Caption of the table of ledgers.
-pub const LEDGERS: &str = "ledgers of the boards, in mJ and cycles per sample; harvest and radio equal the model unless stated";
-
-/// Reads the ledgers of a run from its event log; a run without boards has none.
-///
-/// # Errors
-/// Names the file and the line.
-fn ledgers_of(directory: &RunDirectory) -> Result<Ledgers, EventLogError> {
-    let events = directory.file(EVENTS);
-    match events.is_file() {
-        true => Ledgers::of(each_line(&events)?),
-        false => Ok(Ledgers::default()),
-    }
-}
-
-/// Returns the ledgers of a run as a table, or `None` if no board reported or the log is unreadable.
+/// Returns the ledgers of a run as a table.
 #[must_use]
-pub fn ledgers_table(directory: &RunDirectory) -> Option<Table> {
-    let ledgers = ledgers_of(directory).ok()?;
-    let name = names(directory);
-    (!ledgers.boards.is_empty()).then(|| table(&ledgers, name))
-}
-
-/// Returns the part about the boards' ledgers for the report of a run; empty for a run without boards.
-#[must_use]
-pub fn report_sections(directory: &RunDirectory) -> Vec<Section> {
-    let section = |table| Section {
-        heading: "Ledgers of the boards",
-        text: "Energy that the boards booked beside the modelled energy, in mJ. Harvest and radio follow \
-               from the orders and equal the model unless stated; compute is booked from the cycles \
-               each board counted while it trained.",
-        table,
-    };
-    ledgers_table(directory).map(section).into_iter().collect()
-}
-
-/// Returns the names of the boards whose ledger is wrong.
-///
-/// # Errors
-/// Returns an error if the event log cannot be read.
-pub fn mismatched_boards(directory: &RunDirectory) -> Result<Vec<String>, EventLogError> {
-    let clients = ledgers_of(directory)?.mismatched();
-    Ok(clients.into_iter().map(names(directory)).collect())
-}
-
-/// Returns a function from a client's number to its name.
-fn names(directory: &RunDirectory) -> impl Fn(ClientId) -> String + use<> {
-    let fleet = FleetFile::read(&find_in(directory.path())).unwrap_or_default();
-    move |client| {
-        let entry = fleet.clients.iter().find(|entry| entry.id == client);
-        entry.map_or_else(|| client.to_string(), |entry| entry.name.clone())
-    }
-}
-
-fn table(ledgers: &Ledgers, name: impl Fn(ClientId) -> String) -> Table {
+pub fn table(ledgers: &Ledgers, name: impl Fn(ClientId) -> String) -> Table {
     let mut table = Table::new(&[
         "board", "rounds", "harvest", "radio", "compute", "modelled", "error", "cycles", "erases",
     ]);

@@ -49,10 +49,13 @@
 //! - [`fleet`], [`stored_updates`], [`replay`]: all clients as a fleet for the engine, and the replay
 //!   of a run from its log.
 //! - [`setup`], [`execute`], [`stop`]: from a scenario and a fleet file to a run.
-//! - [`doctor`], [`ledgers`], [`demo`]: checks of a fleet, comparison of ledgers, the preset `demo`.
+//! - [`doctor`], [`ledgers`], [`books`], [`demo`]: checks of a fleet, comparison of ledgers with the
+//!   orders and of their energy with the model's, the preset `demo`.
 #![forbid(unsafe_code)]
 
 pub mod board;
+mod boards_report;
+pub mod books;
 pub mod bus;
 mod cycles;
 pub mod demo;
@@ -76,5 +79,5 @@ pub mod stored_updates;
 pub mod text;
 
 pub use board::Handle;
+pub use boards_report::{BoardsReport, LEDGERS_DIFFER, mismatched_boards};
 pub use cycles::cycles_warning;
-pub use ledgers::{LEDGERS, ledgers_table, mismatched_boards, report_sections};

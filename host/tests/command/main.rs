@@ -1,6 +1,7 @@
 //! Tests that start the program.
 
 mod bad_input;
+mod boards;
 mod channel;
 mod energy;
 #[cfg(target_os = "linux")]

@@ -37,7 +37,7 @@ pub fn table(cell: &Cell, points: &[Point], runs: &Runs) -> Result<String, Exper
 }
 
 fn energy_mj(rounds: &[RoundRow]) -> f64 {
-    let spent_j = rounds.last().map_or(0.0, |row| row.spent_j);
+    let spent_j = rounds.last().map_or(0.0, |row| row.cumulative_spent_j);
     1e3 * spent_j / rounds.len().max(1) as f64
 }
 

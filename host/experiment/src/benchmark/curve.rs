@@ -31,10 +31,14 @@ impl Curve {
     /// Adds a round. Rounds that cost nothing replace the point they share their energy with.
     pub(super) fn add(&mut self, row: &RoundRow) {
         let Some(accuracy) = row.accuracy else { return };
-        if self.points.last().is_some_and(|last| last.0 >= row.spent_j) {
+        if self
+            .points
+            .last()
+            .is_some_and(|last| last.0 >= row.cumulative_spent_j)
+        {
             self.points.pop();
         }
-        self.points.push((row.spent_j, accuracy));
+        self.points.push((row.cumulative_spent_j, accuracy));
     }
 
     pub(super) fn end_j(&self) -> f64 {
@@ -149,7 +153,7 @@ mod tests {
         let row = |spent_j: f64, accuracy: Option<f64>| {
             let line = serde_json::json!({
                 "round": 1, "accuracy": accuracy, "participants": [], "epochs": 0,
-                "compute_j": 0.0, "radio_j": 0.0, "harvest_j": 0.0, "spent_j": spent_j,
+                "compute_j": 0.0, "radio_j": 0.0, "harvest_j": 0.0, "cumulative_spent_j": spent_j,
                 "downlink_s": 0.0, "round_s": 0.0, "overdrawn": [], "absent": [],
             });
             serde_json::from_value::<RoundRow>(line).unwrap()

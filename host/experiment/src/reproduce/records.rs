@@ -19,7 +19,7 @@ use crate::page::over_seeds;
 pub struct RoundFigures {
     pub round: u32,
     pub accuracy: Option<f64>,
-    pub spent_j: f64,
+    pub cumulative_spent_j: f64,
     pub bound: Option<f64>,
     pub train_loss: Option<f64>,
 }
@@ -80,7 +80,7 @@ impl RunRecord {
         let figures = rounds.iter().map(|row| RoundFigures {
             round: row.round,
             accuracy: row.accuracy,
-            spent_j: row.spent_j,
+            cumulative_spent_j: row.cumulative_spent_j,
             bound: row.bound,
             train_loss: row.train_loss,
         });

@@ -282,7 +282,7 @@ mod tests {
         let lost = some.iter().filter(|(_, lost)| *lost).count() as f64 / some.len() as f64;
         assert!((0.12..0.28).contains(&lost), "{lost}");
         // Round-robin does not care what arrives: the same orders, the same joules.
-        let spent = |logs: &[RoundLog]| logs.last().unwrap().round.spent_j;
+        let spent = |logs: &[RoundLog]| logs.last().unwrap().round.cumulative_spent_j;
         assert_eq!(spent(&whole), spent(&lossy));
         let heard = |logs: &[RoundLog]| {
             let heard = logs.iter().map(|log| log.round.participants.len());

@@ -29,8 +29,7 @@ impl Class {
         self.harvest_j += row.harvest_j;
         self.overdrawn += usize::from(!row.within_income);
         match row.state {
-            // Round 0 is the introduction.
-            ClientState::Trained if row.round > 0 => {
+            ClientState::Trained => {
                 self.trained += 1;
                 self.epochs += u64::from(row.epochs);
             }
@@ -96,7 +95,10 @@ impl Classes {
     fn add(&mut self, row: &ClientRow) {
         let none = self.classes.len() - 1;
         let class = self.devices.get(row.client.index()).and_then(|it| it.class);
-        self.classes[class.unwrap_or(none)].add(row);
+        // Round 0 is the introduction.
+        if row.round > 0 {
+            self.classes[class.unwrap_or(none)].add(row);
+        }
     }
 
     fn table(&self, scenario: &Scenario) -> Table {

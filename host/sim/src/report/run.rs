@@ -5,7 +5,7 @@ use std::fs;
 use gleaner_files::write_atomically;
 use gleaner_shared::energy::Phase;
 
-use super::charts::{Chart, energy_charts, run_charts};
+use super::charts::{Chart, energy_charts, run_charts, stack_charts};
 use super::classes::classes_table;
 use super::data::RunData;
 use super::html::Page;
@@ -14,7 +14,7 @@ use super::table::Table;
 use super::text::counted;
 use crate::fleet;
 use crate::round::{Cause, Ending};
-use crate::run::{EnergySplit, PeakRates, Provenance, RunDirectory, RunError, Summary};
+use crate::run::{EnergySplit, EnergyUse, PeakRates, Provenance, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
 /// Writes the report of a complete run where there is none: it may have been killed in between.
@@ -33,8 +33,10 @@ pub fn ensure_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), 
 pub struct Section {
     /// Heading of the part.
     pub heading: &'static str,
+    /// Paragraphs below the summary of the run, where the part matters at once; may be empty.
+    pub lead: Vec<String>,
     /// Paragraph between heading and table.
-    pub text: &'static str,
+    pub text: String,
     /// Table that the part shows.
     pub table: Table,
 }
@@ -48,12 +50,13 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     let run = RunData::read(directory)?;
     let plots = directory.file(RunDirectory::PLOTS);
     fs::create_dir_all(&plots).map_err(gleaner_files::at(&plots))?;
-    let (charts, energy) = (run_charts(&run), energy_charts(&run));
+    let (mut charts, energy) = (run_charts(&run), energy_charts(&run));
+    charts.extend(stack_charts(&run));
     for chart in charts.iter().chain(&energy) {
         let file = plots.join(format!("{}.svg", chart.name));
         write_atomically(&file, chart.svg.as_bytes())?;
     }
-    let mut page = page(&run);
+    let mut page = page(&run, sections);
     if let Some(warning) = PeakRates::read(directory)?.warning(&run.scenario) {
         page.paragraph(&format!("Warning: {warning}."));
     }
@@ -64,14 +67,14 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     if let Some(classes) = classes_table(directory, &run.scenario)? {
         page.heading("The classes of devices");
         page.paragraph(
-            "Shares are of a class's client-rounds, epochs are those of a participant, and energies \
+            "Shares are of a class's client-rounds from round 1 on, epochs are those of a participant, and energies \
              are of one client in one round.",
         );
         page.table(&classes);
     }
     for section in sections {
         page.heading(section.heading);
-        page.paragraph(section.text);
+        page.paragraph(&section.text);
         page.table(&section.table);
     }
     page.heading("How to get this run again");
@@ -95,48 +98,77 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
 
 /// Adds the energy by phase, where the run logged it.
 fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
-    let Some(split) = run.tally.summary().split else {
+    let summary = run.tally.summary();
+    let Some(split) = summary.split else {
         return;
     };
     page.heading("Where the energy went");
     page.paragraph(
-        "Everything a client does is booked by phase: hearing the broadcast, computing, sending, \
-         waiting awake to the end of the deadline, and sleeping until the next round begins. \
+        "Everything a client does is booked by phase: receiving the broadcast, computing, transmitting, \
+         writing the model, and sleeping until the next round begins. \
          Energies are modelled, in mJ, of all clients together; `energy.csv` has every client's \
          rounds in whole picojoules.",
     );
-    page.table(&split_table(&split));
+    page.table(&split_table(&split, &summary.by_use));
     for chart in charts {
         page.figure(&chart.svg, &chart.caption);
     }
 }
 
-/// Returns the split of a run's energy as a table.
-fn split_table(split: &EnergySplit) -> Table {
-    let mut table = Table::new(&["where", "mJ", "of all spent"]);
-    let spent: f64 = split.spent_j.values().sum();
+/// Returns the split of a run's energy as a table, round 0 apart.
+fn split_table(split: &EnergySplit, by_use: &EnergyUse) -> Table {
+    let mut table = Table::new(&[
+        "where",
+        "round 0, mJ",
+        "later rounds, mJ",
+        "of later rounds",
+    ]);
     let mj = |joules: f64| number(1e3 * joules);
-    for phase in Phase::IN_TIME {
-        let joules = split.spent_j.get(phase.name()).copied().unwrap_or_default();
-        let share = if spent > 0.0 { joules / spent } else { 0.0 };
-        let share = format!("{:.1} %", 100.0 * share);
-        table.row(vec![phase.name().to_owned(), mj(joules), share]);
-    }
-    let mut row = |name: &str, joules: f64| {
-        table.row(vec![name.to_owned(), mj(joules), String::new()]);
+    let introduction = |phase: Phase| -> f64 {
+        let joules = split.introduction_j.get(phase.name());
+        joules.copied().unwrap_or_default()
     };
-    row("spent", spent);
+    let whole = |phase: Phase| split.spent_j.get(phase.name()).copied().unwrap_or_default();
+    let before: f64 = split.introduction_j.values().sum();
+    let later = split.spent_j.values().sum::<f64>() - before;
+    let mut spent = |name: &str, introduction: f64, joules: f64| {
+        let share = 100.0 * joules / later.max(f64::MIN_POSITIVE);
+        let share = format!("{share:.1} %");
+        table.row(vec![name.to_owned(), mj(introduction), mj(joules), share]);
+    };
+    for phase in Phase::IN_TIME {
+        let first = introduction(phase);
+        spent(phase.name(), first, whole(phase) - first);
+    }
+    // Every client has an order in round 0.
+    let asleep = introduction(Phase::Sleep);
+    spent("for orders", before - asleep, by_use.orders_j());
+    spent("due without orders", asleep, by_use.standing_j());
+    spent("spent", before, later);
+    let mut row = |name: &str, joules: f64| {
+        table.row(vec![
+            format!("{name}, whole run"),
+            String::new(),
+            mj(joules),
+            String::new(),
+        ]);
+    };
     row("harvest", split.harvest_j);
     if let Some(stored_j) = split.stored_j {
         row("lost in charging", split.conversion_j);
         row("lost to full stores", split.overflow_j);
         row("leaked", split.leaked_j);
-        row("stored at the end", stored_j);
+        table.row(vec![
+            "stored at the end".to_owned(),
+            String::new(),
+            mj(stored_j),
+            String::new(),
+        ]);
     }
     table
 }
 
-fn page(run: &RunData) -> Page {
+fn page(run: &RunData, sections: &[Section]) -> Page {
     let scenario = &run.scenario;
     let summary = run.tally.summary();
     let title = format!("{} on {}", scenario.run.scheduler, scenario.data.dataset);
@@ -148,9 +180,14 @@ fn page(run: &RunData) -> Page {
     );
     let mut page = Page::new(&title, &lead);
     page.table(&summary_table(&summary));
+    for lead in sections.iter().flat_map(|section| &section.lead) {
+        page.paragraph(lead);
+    }
     page.paragraph(
         "The mean of the last tenth is over that part of the rounds. Energy is what clients spent on computing and \
-         sending, by the model. Fairness is Jain's index of how often clients participated: 1 is \
+         transmitting, and, where the scenario prices them, on receiving and sleep, by the model. Orders \
+         cost receiving, compute, transmission and writing the model (idle); sleep, and the beacon that \
+         clients without an order listen to, are due in any round. Round 0, in which every client introduces itself, is apart. Fairness is Jain's index of how often clients participated: 1 is \
          even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
          more than it harvested. Modelled time is that of the clients, not of this computer.",
     );
@@ -188,6 +225,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     let mut table = Table::new(&["figure", "value"]);
     let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let mj = |joules: f64| number(1e3 * joules);
     let model = match summary.ending {
         None => "last round",
         Some(_) => "model kept",
@@ -214,21 +252,46 @@ pub fn summary_table(summary: &Summary) -> Table {
     }
     row(
         "energy of all clients",
-        format!("{} mJ", number(1e3 * summary.energy_j)),
+        format!("{} mJ", mj(summary.energy_j)),
     );
-    row(
-        "energy per round",
-        format!("{} mJ", number(1e3 * summary.energy_per_round_j)),
-    );
-    row(
-        "of it compute",
-        format!("{:.0} %", 100.0 * summary.compute_share),
-    );
-    if let Some(split) = &summary.split {
-        let waiting = ["idle", "sleep"].map(|phase| split.spent_j.get(phase).copied());
-        let waiting_j: f64 = waiting.into_iter().flatten().sum();
-        let share = waiting_j / summary.energy_j.max(f64::MIN_POSITIVE);
-        row("of it idle and sleep", format!("{:.0} %", 100.0 * share));
+    if summary.introduction_j > 0.0 {
+        let introduction = mj(summary.introduction_j);
+        row("of it in round 0", format!("{introduction} mJ"));
+    }
+    let from = match summary.introduction_j > 0.0 {
+        true => "energy per round, from round 1",
+        false => "energy per round",
+    };
+    row(from, format!("{} mJ", mj(summary.energy_per_round_j)));
+    let EnergyUse {
+        compute_j,
+        transmit_j,
+        idle_j,
+        receive_j,
+        beacon_j,
+        sleep_j,
+    } = summary.by_use;
+    let uses = |total_j: f64, uses: &[(&str, f64)]| {
+        let each = |joules: f64| mj(joules / summary.rounds.max(1) as f64);
+        let used = uses.iter().filter(|(_, joules)| *joules > 0.0);
+        let used = used.map(|(name, joules)| format!("{name} {}", each(*joules)));
+        let used = used.collect::<Vec<_>>().join(", ");
+        format!("{} mJ ({used})", each(total_j))
+    };
+    let of_orders = [
+        ("receive", receive_j),
+        ("compute", compute_j),
+        ("transmit", transmit_j),
+        ("idle", idle_j),
+    ];
+    let orders_j = summary.by_use.orders_j();
+    if orders_j > 0.0 {
+        row("of it for orders", uses(orders_j, &of_orders));
+    }
+    let standing_j = summary.by_use.standing_j();
+    if standing_j > 0.0 {
+        let standing = [("beacon", beacon_j), ("sleep", sleep_j)];
+        row("of it due without orders", uses(standing_j, &standing));
     }
     row(
         "participants per round",
@@ -290,7 +353,7 @@ mod tests {
         let rows = |tally: &Tally| summary_table(&tally.summary()).to_text();
         assert!(!rows(&tally).contains("anomalous"));
         let line = r#"{"round":1,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,
-            "harvest_j":0,"spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
+            "harvest_j":0,"cumulative_spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
             "implausible":[{"client":6,"what":"no numbers"}]}"#;
         let row: RoundRow = serde_json::from_str(line).unwrap();
         tally.add_round(&row);

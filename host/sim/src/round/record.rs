@@ -42,8 +42,9 @@ pub struct RoundRow {
     pub radio_j: f64,
     /// Joules all clients harvested.
     pub harvest_j: f64,
-    /// Joules all clients have spent since the start.
-    pub spent_j: f64,
+    /// Joules all clients have spent since the start, round 0 included.
+    #[serde(alias = "spent_j")]
+    pub cumulative_spent_j: f64,
     /// Modelled time of the broadcast.
     pub downlink_s: f64,
     /// Modelled time of the round: broadcast, training, upload of the slowest participant.
@@ -137,13 +138,13 @@ pub struct ClientRow {
     /// Energy harvested in the round.
     #[serde(serialize_with = "in_full")]
     pub harvest_j: f64,
-    /// Its queue Z_i after the round.
+    /// Its queue Z_i after the round: a state, not a flow of the round.
     #[serde(serialize_with = "in_full")]
     pub queue_j: f64,
     /// Income less use since the start; C5 holds while it is not negative.
     #[serde(serialize_with = "in_full")]
-    pub balance_j: f64,
-    /// Whether C5 holds for the client.
+    pub cumulative_balance_j: f64,
+    /// Whether C5 holds for the client so far.
     pub within_income: bool,
     /// The divergence delta_i the plan used, where it used one.
     #[serde(serialize_with = "in_full_if_any")]

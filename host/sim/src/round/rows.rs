@@ -39,7 +39,7 @@ impl Engine<'_> {
             compute_j: 0.0,
             radio_j: 0.0,
             harvest_j: 0.0,
-            spent_j: 0.0,
+            cumulative_spent_j: 0.0,
             downlink_s,
             round_s: downlink_s,
             overdrawn: Vec::new(),
@@ -140,7 +140,7 @@ impl Engine<'_> {
             radio_j: record.spent.radio().as_joules(),
             harvest_j: record.harvested.as_joules(),
             queue_j: account.queue_j(),
-            balance_j: account.balance_j(),
+            cumulative_balance_j: account.balance_j(),
             within_income: account.within_income(),
             delta: None,
         });
@@ -154,7 +154,7 @@ impl Engine<'_> {
         round.compute_j = clients.iter().map(|row| row.compute_j).sum();
         round.radio_j = clients.iter().map(|row| row.radio_j).sum();
         round.harvest_j = clients.iter().map(|row| row.harvest_j).sum();
-        round.spent_j = self
+        round.cumulative_spent_j = self
             .state
             .accounts
             .iter()

@@ -152,7 +152,7 @@ fn the_rows_add_up_to_rounds_queues_and_balances() {
                     "{scheduler}"
                 );
                 assert!(
-                    (row.balance_j - balances[row.client.index()]).abs() < 1e-12,
+                    (row.cumulative_balance_j - balances[row.client.index()]).abs() < 1e-12,
                     "{scheduler}"
                 );
                 assert_eq!(

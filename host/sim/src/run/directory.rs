@@ -58,6 +58,8 @@ impl RunDirectory {
     pub const UPDATES: &str = "updates";
     /// Counts of incoming connections in the last session; only with boards that call in.
     pub const CALLS: &str = "calls.json";
+    /// Energy that the boards booked beside the model's, and the exit code; only with boards.
+    pub const BOARDS: &str = "boards.json";
     pub(super) const STAGED_SCENARIO: &str = "scenario.tmp";
     pub(super) const STAGED_CHANNEL: &str = "channel.tmp";
     pub(super) const STAGED_HARVEST: &str = "harvest.tmp";
@@ -81,7 +83,7 @@ impl RunDirectory {
     ];
 
     /// Files that equal runs may have with different content, or not at all.
-    const OTHERS: [&str; 10] = [
+    const OTHERS: [&str; 11] = [
         Self::ID,
         Self::CHECKPOINT,
         Self::PREVIOUS_CHECKPOINT,
@@ -92,6 +94,7 @@ impl RunDirectory {
         Self::FLEET,
         Self::EVENTS,
         Self::CALLS,
+        Self::BOARDS,
     ];
 
     const FOLDERS: [&str; 4] = [Self::PLOTS, Self::TENSORBOARD, Self::SHARDS, Self::UPDATES];

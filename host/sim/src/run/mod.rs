@@ -29,5 +29,5 @@ pub use peak::PeakRates;
 pub use provenance::{Program, ProgramFile, Provenance, peak_memory_mb, thread_count};
 pub use record::record_channel;
 pub use safetensors::{ModelFileError, decode_model, encode_model};
-pub use split::EnergySplit;
+pub use split::{EnergySplit, EnergyUse};
 pub use summary::{Summary, Tally};

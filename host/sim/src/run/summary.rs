@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
 use super::log::{LogError, each_client, each_energy, each_round};
-use super::split::{EnergySplit, SplitTally};
+use super::split::{EnergySplit, EnergyUse, SplitTally};
 use crate::ClientId;
 use crate::round::{ClientRow, ClientState, Ending, EnergyRow, RoundLog, RoundRow};
 
@@ -21,10 +21,16 @@ pub struct Summary {
     pub final_accuracy: f64,
     /// Mean accuracy over the last tenth of the rounds: single-client rounds make one round jump.
     pub tail_accuracy: f64,
-    /// Joules spent by all clients.
+    /// Joules spent by all clients, round 0 included.
     pub energy_j: f64,
-    /// Joules spent by all clients per round.
+    /// Joules of it spent in round 0, the introduction.
+    #[serde(default, skip_serializing_if = "is_zero_energy")]
+    pub introduction_j: f64,
+    /// Joules spent by all clients per round, without round 0.
     pub energy_per_round_j: f64,
+    /// Energy by its use, without round 0.
+    #[serde(default)]
+    pub by_use: EnergyUse,
     /// Share of the energy that went into computing.
     pub compute_share: f64,
     /// Mean number of participants per round.
@@ -59,6 +65,14 @@ pub struct Summary {
     /// Energy by source and phase, unless the accounting is the paper's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<EnergySplit>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+fn is_zero_energy(joules: &f64) -> bool {
+    *joules == 0.0
 }
 
 #[allow(
@@ -119,7 +133,11 @@ pub struct Tally {
     validation: Vec<(u32, f64)>,
     ending: Option<Ending>,
     energy_j: f64,
+    /// Energy up to the end of round 0.
+    introduction_j: f64,
     compute_j: f64,
+    /// Energy of compute and radio from round 1 on.
+    by_use: EnergyUse,
     modelled_s: f64,
     trained_rounds: usize,
     participants: usize,
@@ -185,12 +203,16 @@ impl Tally {
         self.validation
             .extend(row.validation_accuracy.map(|share| (row.round, share)));
         self.ending = row.ending;
-        self.energy_j = row.spent_j;
+        self.energy_j = row.cumulative_spent_j;
         self.compute_j += row.compute_j;
         self.modelled_s += row.round_s;
         // Round 0 is the introduction.
-        if row.round > 0 {
+        if row.round == 0 {
+            self.introduction_j = row.cumulative_spent_j;
+        } else {
             self.rounds += 1;
+            self.by_use.compute_j += row.compute_j;
+            self.by_use.transmit_j += row.radio_j;
             if !row.participants.is_empty() {
                 self.trained_rounds += 1;
                 self.participants += row.participants.len();
@@ -251,7 +273,9 @@ impl Tally {
             final_accuracy: of_model(&self.scores).unwrap_or(0.0),
             tail_accuracy: tail(&self.scores).unwrap_or(0.0),
             energy_j: self.energy_j,
-            energy_per_round_j: self.energy_j / rounds,
+            introduction_j: self.introduction_j,
+            energy_per_round_j: (self.energy_j - self.introduction_j) / rounds,
+            by_use: (self.split.as_ref()).map_or(self.by_use, SplitTally::by_use),
             compute_share,
             participants: self.participants as f64 / rounds,
             epochs: self.epochs / self.trained_rounds.max(1) as f64,
@@ -322,7 +346,7 @@ mod tests {
         for round in 1..=20 {
             let line = format!(
                 r#"{{"round":{round},"accuracy":0.{:02},"validation_accuracy":0.{:02},
-                "participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,"spent_j":0,
+                "participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,"cumulative_spent_j":0,
                 "downlink_s":0,"round_s":0,"overdrawn":[],"absent":[]}}"#,
                 10 + round,
                 40 + round,
@@ -347,6 +371,39 @@ mod tests {
             assert!((tail - 0.595).abs() < 1e-12);
         }
         assert_eq!(Tally::default().summary().tail_validation_accuracy, None);
+    }
+
+    #[test]
+    fn the_introduction_is_apart_from_the_rounds_and_orders_from_sleep() {
+        let mut tally = Tally::new(true);
+        for (round, spent_j) in [(0, 8.0), (1, 10.0), (2, 12.0)] {
+            let line = format!(
+                r#"{{"round":{round},"participants":[],"epochs":1,"compute_j":0.25,"radio_j":0.5,
+                "harvest_j":0,"cumulative_spent_j":{spent_j},"downlink_s":0,"round_s":0,
+                "overdrawn":[],"absent":[]}}"#
+            );
+            tally.add_round(&serde_json::from_str(&line).unwrap());
+            let (train, rest) = if round == 0 { (5, 3) } else { (1, 1) };
+            tally.add_energy(&EnergyRow {
+                round,
+                train_pj: train * 1_000_000_000_000,
+                sleep_pj: rest * 1_000_000_000_000,
+                ..EnergyRow::default()
+            });
+        }
+        let summary = tally.summary();
+        assert_eq!((summary.energy_j, summary.introduction_j), (12.0, 8.0));
+        assert_eq!(summary.energy_per_round_j, 2.0);
+        let (orders_j, standing_j) = (summary.by_use.orders_j(), summary.by_use.standing_j());
+        assert_eq!((orders_j, standing_j), (2.0, 2.0));
+        let split = summary.split.unwrap();
+        assert_eq!(
+            (split.spent_j["train"], split.introduction_j["train"]),
+            (7.0, 5.0)
+        );
+        // Without a log of phases, compute and radio are those of orders.
+        tally.split = None;
+        assert_eq!(tally.summary().by_use.orders_j(), 1.5);
     }
 
     #[test]

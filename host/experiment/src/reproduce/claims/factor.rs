@@ -257,7 +257,9 @@ fn slope(question: &Question<'_>) -> Answer {
 
 /// Returns the energy of the first and of the last quarter of the rounds, in millijoules per round.
 fn quarters(group: &Group<'_>) -> (f64, f64) {
-    let spent = group.curve("", 0, |row| Some(1e3 * row.spent_j)).points;
+    let spent = group
+        .curve("", 0, |row| Some(1e3 * row.cumulative_spent_j))
+        .points;
     let quarter = (spent.len() / 4).max(1);
     let at = |index: usize| spent.get(index).map_or(0.0, |point| point.1);
     let end = spent.len().saturating_sub(1);

@@ -56,7 +56,7 @@ pub fn show(network: Network, extent: &Extent, records: &Records, section: &mut 
             section.csv_row(CSV, &[&network, &formulas, &count, &test.count, &figures]);
             let name = format!("{count} clients");
             accuracy.push(group.curve(&name, at, |row| Some(100.0 * row.accuracy?)));
-            energy.push(group.curve(&name, at, |row| Some(1e3 * row.spent_j)));
+            energy.push(group.curve(&name, at, |row| Some(1e3 * row.cumulative_spent_j)));
         }
         if table.rows.is_empty() {
             continue;

@@ -109,7 +109,7 @@ pub fn show(network: Network, extent: &Extent, records: &Records, section: &mut 
             "energy",
             "Energy so far",
             "energy of all clients (mJ)",
-            |row| Some(1e3 * row.spent_j),
+            |row| Some(1e3 * row.cumulative_spent_j),
             "Energy that all clients together have spent",
         );
     }

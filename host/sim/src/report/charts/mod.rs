@@ -4,6 +4,7 @@ mod bands;
 mod clients;
 mod phases;
 mod rounds;
+mod stack;
 
 use super::data::RunData;
 use super::plot::{LineChart, Series};
@@ -32,6 +33,11 @@ pub(super) fn run_charts(run: &RunData) -> Vec<Chart> {
         clients::energy(run),
         clients::work(run),
     ]
+}
+
+/// Returns the charts of the energy by phase over the rounds.
+pub(super) fn stack_charts(run: &RunData) -> Vec<Chart> {
+    stack::charts(run)
 }
 
 /// Returns the charts of energy by phase; none under the paper's accounting.

@@ -59,7 +59,7 @@ pub(super) fn energy(run: &RunData) -> Chart {
             profile.label()
         ));
     }
-    let spent = points(&run.rounds, |row| Some(1e3 * row.spent_j));
+    let spent = points(&run.rounds, |row| Some(1e3 * row.cumulative_spent_j));
     let series = vec![
         Series::line("harvest", 6, running(|row| row.harvest_j)).with_mark(Mark::Dashed),
         Series::line("spent", 0, spent).with_band(band(run)),

@@ -1,12 +1,13 @@
 //! Charts as SVG text: what a run needs to show, no fonts or libraries of the system.
 //!
-//! A chart is a value ([`LineChart`], [`HeatMap`], [`BarChart`]) and renders to one string.
+//! A chart is a value ([`LineChart`], [`HeatMap`], [`BarChart`], [`StackGrid`]) and renders to one string.
 //! Nothing here knows what is plotted, and nothing recomputes what it plots.
 
 mod axis;
 mod bars;
 mod heat;
 mod line;
+mod stacks;
 mod strip;
 mod svg;
 mod theme;
@@ -15,4 +16,5 @@ pub use axis::number;
 pub use bars::{BarChart, BarGroup};
 pub use heat::HeatMap;
 pub use line::{LineChart, Mark, Series};
+pub use stacks::{StackGrid, StackRow};
 pub use strip::{StripChart, StripColumn};

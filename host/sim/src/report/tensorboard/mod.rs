@@ -170,7 +170,7 @@ fn figures(row: &RoundRow) -> Vec<(&'static str, f64)> {
         ("energy/compute_j", always(row.compute_j)),
         ("energy/radio_j", always(row.radio_j)),
         ("energy/harvest_j", always(row.harvest_j)),
-        ("energy/spent_j", always(row.spent_j)),
+        ("energy/cumulative_spent_j", always(row.cumulative_spent_j)),
         ("energy/overdrawn_clients", count(row.overdrawn.len())),
     ];
     let figures = figures.into_iter().filter_map(|(tag, it)| Some((tag, it?)));

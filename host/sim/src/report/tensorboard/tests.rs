@@ -7,7 +7,7 @@ use crate::run::Silent;
 fn line(round: u32) -> String {
     format!(
         r#"{{"round":{round},"accuracy":0.{round},"train_loss":null,"participants":[2,4],"epochs":3,
-        "compute_j":0.1,"radio_j":0.2,"harvest_j":0.3,"spent_j":0.4,"downlink_s":0.5,"round_s":0.75,
+        "compute_j":0.1,"radio_j":0.2,"harvest_j":0.3,"cumulative_spent_j":0.4,"downlink_s":0.5,"round_s":0.75,
         "overdrawn":[4],"absent":[]}}"#
     )
     .replace('\n', "")

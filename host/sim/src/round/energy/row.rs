@@ -61,6 +61,13 @@ impl EnergyRow {
         }
     }
 
+    /// Returns whether the client worked for an order: it computed or transmitted.
+    #[must_use]
+    pub const fn has_order(&self) -> bool {
+        let spent = self.record().spent;
+        spent.compute().0 > 0 || spent.of(Phase::Transmit).0 > 0
+    }
+
     /// Returns what the round did to the store.
     #[must_use]
     pub const fn record(&self) -> RoundRecord {

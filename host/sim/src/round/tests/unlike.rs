@@ -148,7 +148,10 @@ fn every_class_is_booked_by_its_own_clock_and_income() {
                 );
                 balance_j[row.client.index()] += device.harvest_j - row.compute_j - row.radio_j;
                 let balance_j = balance_j[row.client.index()];
-                assert!((row.balance_j - balance_j).abs() < 1e-12, "{scheduler}");
+                assert!(
+                    (row.cumulative_balance_j - balance_j).abs() < 1e-12,
+                    "{scheduler}"
+                );
                 // C5, by the income of the client's own class.
                 assert!(
                     balance_j.abs() < 1e-12 || row.within_income == (balance_j > 0.0),

@@ -17,7 +17,10 @@ use crate::round::{ClientRow, EnergyRow, RoundRow};
 const LONGEST: usize = 1 << 24;
 
 /// Names of columns in runs of earlier versions, each with the present one.
-const OLD_COLUMNS: [(&str, &str); 1] = [("harvested_pj", "harvest_pj")];
+const OLD_COLUMNS: [(&str, &str); 2] = [
+    ("harvested_pj", "harvest_pj"),
+    ("balance_j", "cumulative_balance_j"),
+];
 
 fn present_name(column: &str) -> &str {
     let old = OLD_COLUMNS.iter().find(|(old, _)| *old == column);
@@ -205,7 +208,7 @@ mod tests {
             radio_j: 5e-324,
             harvest_j: 4e-4,
             queue_j: 0.0,
-            balance_j: -1.25e-3,
+            cumulative_balance_j: -1.25e-3,
             within_income: false,
             delta: None,
         }
@@ -234,6 +237,28 @@ mod tests {
         let text = [old, lines(&[row], false).unwrap()].concat();
         let mut rows = table_rows::<_, EnergyRow>(&text[..], Path::new("energy.csv")).unwrap();
         assert_eq!(rows.next().unwrap().unwrap(), row);
+    }
+
+    #[test]
+    fn cumulative_columns_are_read_under_their_old_names() {
+        let header = String::from_utf8(header::<ClientRow>().unwrap()).unwrap();
+        let old = header.replace("cumulative_balance_j", "balance_j");
+        assert_ne!(old, header);
+        let text = [old.as_bytes(), written(&row(1)).as_bytes()].concat();
+        let mut rows = table_rows::<_, ClientRow>(&text[..], Path::new("clients.csv")).unwrap();
+        assert_eq!(rows.next().unwrap().unwrap(), row(1));
+
+        let line = |key: &str| {
+            let text = format!(
+                r#"{{"round":1,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,
+                "{key}":2.5,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[]}}"#
+            );
+            let text = text.replace('\n', " ");
+            let mut rows = round_rows(text.as_bytes(), Path::new("rounds.jsonl"));
+            rows.next().unwrap().unwrap()
+        };
+        assert_eq!(line("spent_j"), line("cumulative_spent_j"));
+        assert_eq!(line("spent_j").cumulative_spent_j, 2.5);
     }
 
     #[test]

@@ -149,7 +149,7 @@ mod tests {
         let row = ClientRow {
             power_w: 1e-7,
             queue_j: 1e16,
-            balance_j: 2.0,
+            cumulative_balance_j: 2.0,
             delta: Some(1e-5),
             ..ClientRow::default()
         };
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(
             text(header::<ClientRow>()),
             "round,client,state,channel,power_w,epochs,down_bytes,up_bytes,compute_s,upload_s,\
-             compute_j,radio_j,harvest_j,queue_j,balance_j,within_income,delta\n"
+             compute_j,radio_j,harvest_j,queue_j,cumulative_balance_j,within_income,delta\n"
         );
         assert_eq!(
             text(lines(&[row], false)),
