@@ -5,7 +5,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 
 use super::check::check;
 use super::inner::{self, Pair, most_epochs, plan_at};
-use super::power::{PowerCase, best_power, efficient_power, least_power, thrifty_power};
+use super::power::{PowerCase, best_power, cheapest_upload, efficient_power, least_power};
 use super::{Instance, Plan, Solver, Upload, draw_costs, evaluate, individual, random_instance};
 use crate::costs::Costs;
 use crate::system::System;
@@ -194,22 +194,30 @@ fn the_power_of_the_target_spends_the_target() {
 }
 
 #[test]
-fn thrifty_power_is_the_least_one_unless_a_higher_is_cheaper() {
-    let mut higher = 0;
+fn no_power_of_a_grid_that_meets_the_slack_uploads_for_less_than_the_cheapest_upload() {
+    let (mut higher, mut missed) = (0, 0);
     for seed in 0..100 {
         let instance = round(seed);
-        let slack_s = instance.slack_s(0, 1.0);
-        let (least_w, efficient_w) = (
-            least_power(&instance, 0, 0, slack_s),
-            efficient_power(&instance, 0, 0),
-        );
-        let thrifty_w = thrifty_power(&instance, 0, 0, slack_s);
-        assert_eq!(thrifty_w, least_w.max(efficient_w));
-        assert!(efficient_w <= instance.power_max_w);
-        assert_eq!(instance.costs[0].radio.circuit_w == 0.0, efficient_w == 0.0);
-        higher += usize::from(thrifty_w > least_w);
+        let radio = instance.costs[0].radio;
+        let slack_s = instance.slack_s(0, f64::from(1 + (seed % 7) as u32));
+        let in_time = |point: &Point| point.time_s <= slack_s;
+        let points = sweep(&instance, 0, 0, &[]).into_iter().filter(in_time);
+        let least_j = points.fold(f64::INFINITY, |least, it| least.min(it.energy_j));
+        let Some(cheapest) = cheapest_upload(&instance, 0, 0, slack_s) else {
+            assert_eq!(least_j, f64::INFINITY, "seed {seed}");
+            missed += 1;
+            continue;
+        };
+        let energy_j = radio.energy_j(cheapest.power_w, cheapest.time_s);
+        assert!(energy_j <= least_j * (1.0 + 1e-9), "seed {seed}");
+        assert!(cheapest.power_w <= instance.power_max_w && cheapest.time_s <= slack_s);
+        let time_s = instance.upload_s(0, 0, cheapest.power_w);
+        assert!((cheapest.time_s / time_s - 1.0).abs() < 1e-9, "seed {seed}");
+        let efficient_w = efficient_power(&instance, 0, 0);
+        assert_eq!(radio.circuit_w == 0.0, efficient_w == 0.0);
+        higher += usize::from(cheapest.power_w > least_power(&instance, 0, 0, slack_s));
     }
-    assert!(higher > 10, "{higher}");
+    assert!(higher > 10 && missed > 0, "{higher} {missed}");
 }
 
 #[test]

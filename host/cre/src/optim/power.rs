@@ -104,14 +104,36 @@ pub fn efficient_power(instance: &Instance, client: usize, channel: usize) -> f6
     (x / per_watt).min(instance.power_max_w)
 }
 
-/// Returns the power of least energy that uploads within `slack_s`, max(p_min, p_e): the least
-/// power that meets the slack, unless a higher one is cheaper.
+/// Transmit power of an upload, and its duration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Transmission {
+    pub power_w: f64,
+    pub time_s: f64,
+}
+
+/// Returns the upload of least energy that a client completes on a channel within `slack_s`;
+/// `None` if none does.
 ///
-/// Above p_max exactly if p_min is; infinite if there is no slack.
+/// The energy is that of [`RadioCost`]: amplifier, circuit, and waiting, which the circuit power is in
+/// excess of. The power is max(p_min, p_e): the least that meets the slack, unless a higher one is
+/// cheaper.
 #[must_use]
-pub fn thrifty_power(instance: &Instance, client: usize, channel: usize, slack_s: f64) -> f64 {
+pub fn cheapest_upload(
+    instance: &Instance,
+    client: usize,
+    channel: usize,
+    slack_s: f64,
+) -> Option<Transmission> {
     let least_w = least_power(instance, client, channel, slack_s);
-    least_w.max(efficient_power(instance, client, channel))
+    let efficient_w = efficient_power(instance, client, channel);
+    let (power_w, time_s) = match efficient_w > least_w {
+        true => (efficient_w, instance.upload_s(client, channel, efficient_w)),
+        // The least power takes all the slack.
+        false => (least_w, slack_s),
+    };
+    // A gain that is not a number gives a power that is none.
+    (power_w <= instance.power_max_w).then_some(Transmission { power_w, time_s })
 }
 
 /// Returns the energy of an upload at full power,

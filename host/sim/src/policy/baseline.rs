@@ -7,11 +7,22 @@ use super::{Decision, Order, View};
 use crate::ClientId;
 use gleaner_cre::bound::weights;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
-use gleaner_cre::optim::power::least_power;
+use gleaner_cre::optim::power::{Transmission, cheapest_upload, least_power};
 use gleaner_cre::optim::{Instance, Upload};
 
-/// Transmit power of the baselines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Transmit power of the baselines, from the most energy to the least.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize
+)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -20,6 +31,8 @@ pub enum BaselinePower {
     Max,
     /// the least power that meets the deadline
     Min,
+    /// of the powers that meet the deadline, the one whose upload costs the client least, as `glean` has it
+    LeastEnergy,
 }
 
 /// When the gradient norms that two baselines rank clients by are measured.
@@ -44,7 +57,32 @@ pub(super) fn epochs_at_full_power(instance: &Instance, client: usize, channel: 
     whole_epochs(epoch_limit(instance, &upload))
 }
 
-/// Returns the power a baseline sends with.
+/// Returns the upload of a baseline that has to be complete within `slack_s`; `None` if full power is
+/// too slow.
+pub(super) fn upload(
+    instance: &Instance,
+    rule: BaselinePower,
+    client: usize,
+    channel: usize,
+    slack_s: f64,
+) -> Option<Transmission> {
+    let cheapest = cheapest_upload(instance, client, channel, slack_s)?;
+    let power_w = instance.power_max_w;
+    Some(match rule {
+        BaselinePower::Max => Transmission {
+            power_w,
+            time_s: instance.upload_s(client, channel, power_w),
+        },
+        // The least power takes all the slack.
+        BaselinePower::Min => Transmission {
+            power_w: least_power(instance, client, channel, slack_s),
+            time_s: slack_s,
+        },
+        BaselinePower::LeastEnergy => cheapest,
+    })
+}
+
+/// Returns the power a baseline sends with; it is the largest where rounding leaves no other in time.
 pub(super) fn baseline_power(
     instance: &Instance,
     rule: BaselinePower,
@@ -52,13 +90,9 @@ pub(super) fn baseline_power(
     channel: usize,
     epochs: u32,
 ) -> f64 {
-    match rule {
-        BaselinePower::Max => instance.power_max_w,
-        BaselinePower::Min => {
-            let slack_s = instance.slack_s(client, f64::from(epochs));
-            least_power(instance, client, channel, slack_s).min(instance.power_max_w)
-        }
-    }
+    let slack_s = instance.slack_s(client, f64::from(epochs));
+    let upload = upload(instance, rule, client, channel, slack_s);
+    upload.map_or(instance.power_max_w, |upload| upload.power_w)
 }
 
 /// Orders the same epochs on every pair of channel and client.
@@ -91,3 +125,6 @@ pub(super) fn importance(view: &View<'_>) -> Vec<f64> {
         .map(|(weight, norm)| weight * norm)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ use super::{Decision, Order, Policy, PolicyError, View};
 use crate::ClientId;
 use gleaner_cre::bound::weights;
 use gleaner_cre::optim::heaviest_assignment;
-use gleaner_cre::optim::power::{efficient_power, least_power};
+use gleaner_cre::optim::power::cheapest_upload;
 
 /// A pair that is worth nothing but rounding is still made.
 const TIE: f64 = 1e-9;
@@ -105,24 +105,11 @@ impl Glean {
     /// deadline, or cannot pay.
     fn offer(&self, view: &View<'_>, client: usize, channel: usize) -> Option<Offer> {
         let instance = view.instance;
-        let tau = f64::from(self.epochs);
-        let slack_s = instance.slack_s(client, tau);
-        if instance.samples[client] == 0 || slack_s <= 0.0 {
-            return None;
-        }
-        let (least_w, efficient_w) = (
-            least_power(instance, client, channel, slack_s),
-            efficient_power(instance, client, channel),
-        );
-        if least_w.is_nan() || least_w > instance.power_max_w {
-            return None;
-        }
-        // The least power takes all the slack; a higher one is for those it is cheaper for.
-        let sending = match efficient_w > least_w {
-            true => (efficient_w, instance.upload_s(client, channel, efficient_w)),
-            false => (least_w, slack_s),
-        };
-        Offer::of(view, client, self.epochs, sending).payable(view, client)
+        let slack_s = instance.slack_s(client, f64::from(self.epochs));
+        let upload = cheapest_upload(instance, client, channel, slack_s)?;
+        (instance.samples[client] > 0)
+            .then(|| Offer::of(view, client, self.epochs, upload))
+            .and_then(|offer| offer.payable(view, client))
     }
 
     /// Returns phi_i of every client that can pay, 0 of all others.

@@ -2,6 +2,7 @@
 
 use super::View;
 use gleaner_cre::costs::RadioCost;
+use gleaner_cre::optim::power::Transmission;
 
 /// Transmit power and cost of an order on a channel.
 #[derive(Clone, Copy, Debug)]
@@ -14,20 +15,16 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// Counts what so many epochs cost a client that sends with this power for so long.
-    pub(super) fn of(
-        view: &View<'_>,
-        client: usize,
-        epochs: u32,
-        (power_w, airtime_s): (f64, f64),
-    ) -> Self {
+    /// Counts what so many epochs and this upload cost a client.
+    pub(super) fn of(view: &View<'_>, client: usize, epochs: u32, upload: Transmission) -> Self {
+        let Transmission { power_w, time_s } = upload;
         let (budget, radio) = (&view.budgets[client], &view.instance.costs[client].radio);
         let work_j = f64::from(epochs) * budget.epoch_j + budget.order_j;
-        let bill_j = work_j + radio.energy_j(power_w, airtime_s);
+        let bill_j = work_j + radio.energy_j(power_w, time_s);
         Self {
             power_w,
             bill_j,
-            booked_j: bill_j + rounding_j(radio, power_w, airtime_s),
+            booked_j: bill_j + rounding_j(radio, power_w, time_s),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::policy::EnergyBudget;
 use crate::policy::fixture::Round;
 use crate::policy::offer::rounding_j;
 use gleaner_cre::costs::RadioCost;
+use gleaner_cre::optim::power::least_power;
 use gleaner_shared::energy::{Activity, CostModel, RadioModel};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};

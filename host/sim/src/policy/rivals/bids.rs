@@ -1,11 +1,10 @@
 //! Cost of each client on each channel, and the assignment of channels to those chosen.
 
 use crate::ClientId;
-use crate::policy::baseline::BaselinePower;
+use crate::policy::baseline::{BaselinePower, upload};
 use crate::policy::offer::{Offer, least_bill};
 use crate::policy::{Decision, Order, View};
 use gleaner_cre::optim::heaviest_assignment;
-use gleaner_cre::optim::power::least_power;
 
 /// Local epochs of every rival.
 pub(super) const EPOCHS: u32 = 1;
@@ -132,16 +131,8 @@ impl Bids {
 fn offer(view: &View<'_>, power: BaselinePower, client: usize, channel: usize) -> Option<Offer> {
     let instance = view.instance;
     let slack_s = instance.slack_s(client, f64::from(EPOCHS));
-    let least_w = least_power(instance, client, channel, slack_s);
-    let able = instance.samples[client] > 0 && least_w <= instance.power_max_w;
-    let sending = match power {
-        // The least power takes all the slack.
-        BaselinePower::Min => (least_w, slack_s),
-        BaselinePower::Max => {
-            let full_w = instance.power_max_w;
-            (full_w, instance.upload_s(client, channel, full_w))
-        }
-    };
-    able.then(|| Offer::of(view, client, EPOCHS, sending))
+    let upload = upload(instance, power, client, channel, slack_s)?;
+    (instance.samples[client] > 0)
+        .then(|| Offer::of(view, client, EPOCHS, upload))
         .filter(|offer| offer.bill_j.is_finite())
 }
