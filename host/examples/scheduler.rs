@@ -44,6 +44,7 @@ impl Policy for BestChannelFirst {
             channel,
             power_w,
             epochs,
+            bit_rate_bps: None,
         };
         Ok(Decision {
             orders: pairs.iter().map(order).collect(),

@@ -22,6 +22,6 @@ function decide({ round, channels, clients, gain, power_max_w, feasible }) {
 for await (const line of createInterface({ input: process.stdin })) {
   const message = JSON.parse(line);
   const answer =
-    message.type === "hello" ? { version: 1, name: "best-channel" } : decide(message);
+    message.type === "hello" ? { version: 2, name: "best-channel" } : decide(message);
   process.stdout.write(JSON.stringify(answer) + "\n");
 }

@@ -15,7 +15,7 @@ import json
 import math
 import sys
 
-VERSION = 1
+VERSION = 2
 
 # What a stream is drawn for; schedulers have a stream of their own.
 SCHEDULE = 9
@@ -34,9 +34,12 @@ class Decision:
         self.note = note
 
 
-def order(client, channel, power_w, epochs):
-    """One participant's order."""
-    return {"client": client, "channel": channel, "power_w": power_w, "epochs": epochs}
+def order(client, channel, power_w=None, epochs=1, level=None, bit_rate=None):
+    """One participant's order. A transceiver's power may be given as a level, and its bit rate may be
+    named; both count from 0 in the lists of request["rate"]."""
+    named = {"power_w": power_w, "level": level, "bit_rate": bit_rate}
+    given = {key: value for key, value in named.items() if value is not None}
+    return {"client": client, "channel": channel, "epochs": epochs, **given}
 
 
 def serve(decide, name=None, wants=(), aggregation="mean"):
@@ -65,11 +68,40 @@ def serve(decide, name=None, wants=(), aggregation="mean"):
         print(json.dumps(answer, allow_nan=False), flush=True)
 
 
+def sent_at(request, power_w):
+    """The level a transceiver sends a power with: the lowest that reaches it. None with other radios."""
+    levels = request.get("rate", {}).get("levels")
+    reaching = [it for it in levels or [] if it["radiated_w"] >= power_w * (1 - 1e-9)]
+    return (reaching or levels or [None])[0 if reaching else -1]
+
+
+def bit_rate_bps(request, client, channel, power_w):
+    """The bit rate of an upload; 0 if none is received."""
+    gain, band_hz = request["gain"][client][channel], request["bandwidth_hz"]
+    level = sent_at(request, power_w)
+    if level:
+        rate = request["rate"]
+        needed_w = lambda it: it["sensitivity_w"] * rate["margin"]
+        received = [it for it in rate["bit_rates"] if level["radiated_w"] * gain >= needed_w(it)]
+        return received[-1]["bps"] if received else 0.0
+    snr = power_w * gain / (band_hz * request["noise_w_per_hz"])
+    return min(band_hz * math.log1p(snr) / math.log(2), largest_rate_bps(request))
+
+
+def largest_rate_bps(request):
+    """The largest bit rate that the radio has."""
+    rate = request.get("rate", {"model": "shannon"})
+    if rate["model"] == "gfsk":
+        return rate["bit_rates"][-1]["bps"]
+    if rate["model"] == "capped":
+        return min(rate["max_bits_per_hz"] * request["bandwidth_hz"], rate["max_rate_bps"])
+    return math.inf
+
+
 def upload_s(request, client, channel, power_w):
-    """How long an upload takes."""
-    noise_w = request["bandwidth_hz"] * request["noise_w_per_hz"]
-    snr = power_w * request["gain"][client][channel] / noise_w
-    return request["model_bits"] / (request["bandwidth_hz"] * math.log1p(snr) / math.log(2))
+    """How long an upload takes; infinite if no bit rate is received."""
+    rate_bps = bit_rate_bps(request, client, channel, power_w)
+    return request["model_bits"] / rate_bps if rate_bps > 0 else math.inf
 
 
 def least_power_w(request, client, channel, epochs):
@@ -77,8 +109,12 @@ def least_power_w(request, client, channel, epochs):
     ready_s = request["downlink_s"] + request["order_s"][client]
     slack_s = request["deadline_s"] - request["reserve_s"][client] - ready_s
     slack_s -= epochs * request["epoch_s"][client]
-    if slack_s <= 0:
+    if slack_s <= 0 or request["model_bits"] / slack_s > largest_rate_bps(request):
         return math.inf
+    if "levels" in request.get("rate", {}):
+        powers = [level["radiated_w"] for level in request["rate"]["levels"]]
+        fast = [it for it in powers if upload_s(request, client, channel, it) <= slack_s]
+        return min(fast, default=math.inf)
     exponent = math.log(2) * request["model_bits"] / (request["bandwidth_hz"] * slack_s)
     noise_w = request["bandwidth_hz"] * request["noise_w_per_hz"]
     # Beyond this the power has no number.
@@ -89,7 +125,9 @@ def least_power_w(request, client, channel, epochs):
 
 def bill_j(request, client, channel, power_w, epochs):
     """What an order costs a client, beside what everybody pays."""
-    drawn_w = power_w / request["amplifier_efficiency"][client] + request["circuit_w"][client]
+    level = sent_at(request, power_w)
+    amplifier_w = power_w / request["amplifier_efficiency"][client]
+    drawn_w = (level["drawn_w"] if level else amplifier_w) + request["circuit_w"][client]
     sending_j = drawn_w * upload_s(request, client, channel, power_w) + request["upload_j"][client]
     return epochs * request["epoch_j"][client] + request["order_j"][client] + sending_j
 

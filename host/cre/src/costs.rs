@@ -110,7 +110,7 @@ mod tests {
             per_upload: PicoJoules(7_000_000),
         };
         // (1 mW / 0.25 + 10 mW) * 1 ms + 7 uJ.
-        let booked = model.energy(NanoWatts(1_000_000), Micros(1_000));
+        let booked = model.energy(model.drawn(NanoWatts(1_000_000)), Micros(1_000));
         assert_eq!(booked, PicoJoules(21_000_000));
         let energy_j = RadioCost::from(model).energy_j(1e-3, 1e-3);
         assert!((energy_j - booked.as_joules()).abs() < 1e-18);

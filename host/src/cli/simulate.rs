@@ -14,7 +14,7 @@ use gleaner_sim::fleet;
 use gleaner_sim::policy::Decider;
 use gleaner_sim::report::table::Table;
 use gleaner_sim::report::{Live, classes_table, summary_table, write_run};
-use gleaner_sim::run::{Completed, Run, RunDirectory};
+use gleaner_sim::run::{Completed, PeakRates, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
 
 /// Simulate one scenario.
@@ -124,7 +124,15 @@ pub(super) fn show(
     output: OutputArgs,
 ) -> anyhow::Result<()> {
     let classes = classes_table(directory, scenario)?;
-    print(scenario, directory, outcome, classes.as_ref(), output).with_context(|| {
+    let rates = PeakRates::read(directory)?;
+    print(
+        scenario,
+        directory,
+        outcome,
+        (classes.as_ref(), rates),
+        output,
+    )
+    .with_context(|| {
         let path = directory.path().display();
         format!("the run is complete in {path}, but cannot be shown")
     })
@@ -134,7 +142,7 @@ fn print(
     scenario: &Scenario,
     directory: &RunDirectory,
     outcome: &Completed,
-    classes: Option<&Table>,
+    (classes, rates): (Option<&Table>, PeakRates),
     output: OutputArgs,
 ) -> Result<(), OutputError> {
     let report = directory.file(RunDirectory::REPORT);
@@ -163,6 +171,11 @@ fn print(
              s, or the scheduler prefers that all rest",
             scenario.device.deadline_s
         );
+    }
+    if !output.quiet
+        && let Some(warning) = rates.warning(scenario)
+    {
+        errln!("warning: {warning}");
     }
     if !output.quiet {
         outln!("\nmodel   sha256 {}", outcome.model_sha256);

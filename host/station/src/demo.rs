@@ -13,14 +13,14 @@ pub const PRESET: &str = "demo";
 /// Rounds of income that a store holds; it starts half full.
 const STORED_ROUNDS: f64 = 4.0;
 
-/// Returns the harvest of a kind of board in the demonstration: the energy of its orders when round
-/// follows round and waiting is free. The board's preset has the harvest of a real place.
+/// Returns the harvest of a kind of board in the demonstration: the energy of its orders, of which
+/// receiving and sending are most, when waiting is free. The board's preset has the harvest of a real
+/// place.
 const fn income_w(board: Board) -> f64 {
     match board {
-        Board::Rp2040 => 5e-3,
-        Board::Rp2350 => 3e-3,
-        Board::Stm32l4r5 | Board::M4 => 2e-3,
-        Board::Stm32l496 => 1.6e-3,
+        Board::Rp2040 | Board::Rp2350 => 6e-3,
+        Board::Stm32l4r5 | Board::M4 => 3e-3,
+        Board::Stm32l496 => 2.7e-3,
     }
 }
 
@@ -56,7 +56,10 @@ pub fn classes(
             ("cycles_per_epoch", row.one_epoch.fixed),
             ("frequency_hz", device.frequency_hz),
             ("energy_coefficient", device.energy_coefficient),
-            ("harvest_j", income_w(board) * scenario.device.deadline_s),
+            ("receive_w", device.receive_w),
+            ("circuit_w", device.circuit_w),
+            ("upload_j", device.upload_j),
+            ("harvest_j", income_w(board) * scenario.period_s()),
         ] {
             if !chosen.contains(&format!("device.{key}")) {
                 class.insert(key.to_owned(), value.into());
@@ -151,7 +154,7 @@ mod tests {
         assert!(scenario.device.class.is_empty());
         assert_eq!(scenario.run.scheduler, Scheduler::Cre);
         // The harvest is proportional to the length of a round.
-        let [short, long] = ["1.5", "3"].map(|s| resolved(4, &[&format!("deadline_s={s}")]));
+        let [short, long] = ["30", "60"].map(|s| resolved(4, &[&format!("harvest.period_s={s}")]));
         assert_eq!(
             2.0 * short.device_of(2).harvest_j,
             long.device_of(2).harvest_j
@@ -170,7 +173,11 @@ mod tests {
                 samples: 100,
                 nonzero: 15_000,
             };
-            let (_, order_j) = gleaner_sim::round::settings::epoch_cost(device, load);
+            let (_, epoch_j) = gleaner_sim::round::settings::epoch_cost(device, load);
+            // The lowest level at the highest bit rate.
+            let (air_s, level_w) = (scenario.model_bits() / 250e3, scenario.radio.levels[0][1]);
+            let air_w = device.costs.receive_w + device.costs.circuit_w + level_w;
+            let order_j = epoch_j + air_s * air_w;
             let share = order_j / entry.storage_j.unwrap();
             assert!((0.1..0.5).contains(&share), "{}: {share}", entry.name);
             assert!(

@@ -6,6 +6,7 @@
 mod draw;
 mod fading;
 mod gain;
+mod model;
 mod placement;
 mod rate;
 mod record;
@@ -16,6 +17,7 @@ pub use draw::{Emulation, RadioParams, RoundState};
 pub(crate) use fading::gaussian_pair;
 pub use fading::{Fading, FadingKind};
 pub use gain::{channel_gain, large_scale_gain};
+pub use model::{BitRate, Cap, Level, Modem, RateModel};
 pub use placement::{MIN_DISTANCE_M, distance_in_disc};
 pub use rate::{
     broadcast_rate, downlink_latency, epoch_energy, epoch_latency, shannon_rate, upload_energy,

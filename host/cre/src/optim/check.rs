@@ -8,6 +8,7 @@
 use thiserror::Error;
 
 use super::{Instance, Plan, Upload};
+use crate::channel::{Level, RateModel};
 
 /// Relative tolerance for rounding in C4 and C6 and in the objective.
 pub(super) const TOLERANCE: f64 = 1e-9;
@@ -33,11 +34,14 @@ pub enum Violation {
         power_w: f64,
         limit_w: f64,
     },
-    /// C4 with circuit power: a power below that of minimum energy.
+    /// C4 with circuit power, a limited rate or levels: another power is in time and cheaper.
     #[error(
-        "C4: client {client} transmits at {power_w} W, slower and at more energy than at a higher power"
+        "C4: client {client} transmits at {power_w} W; another power meets the deadline at less energy"
     )]
     Wasteful { client: usize, power_w: f64 },
+    /// C4 with levels: a power that is none.
+    #[error("C4: client {client} transmits at {power_w} W, which is no level of the transceiver")]
+    NoLevel { client: usize, power_w: f64 },
     /// C6: a participant that misses the deadline.
     #[error("C6: client {client} ends at {end_s} s, after its deadline {deadline_s} s")]
     Late {
@@ -128,14 +132,13 @@ pub(super) fn check_upload(
             limit_w,
         });
     }
-    if power_w < limit_w * (1.0 - TOLERANCE) && is_wasteful(instance, upload) {
-        return Err(Violation::Wasteful { client, power_w });
-    }
     let train_s = epochs as f64 * instance.epoch_s[client] + instance.costs[client].order_s;
     let end_s = instance.downlink_s + train_s + upload_s(instance, upload);
     // A limit may be rounded up by 1e-9 epochs.
     let late_s = TOLERANCE * (instance.deadline_s + 2.0 * instance.epoch_s[client]);
     let deadline_s = instance.deadline_s - instance.reserve_s[client];
+    let surely_s = deadline_s - late_s - instance.downlink_s - train_s;
+    check_power(instance, upload, surely_s)?;
     if end_s.is_nan() || end_s > deadline_s + late_s {
         return Err(Violation::Late {
             client,
@@ -146,13 +149,44 @@ pub(super) fn check_upload(
     Ok(())
 }
 
-/// Returns whether one percent more power would save energy.
-fn is_wasteful(instance: &Instance, upload: &Upload) -> bool {
+/// Verifies that no admissible power within `slack_s` would save energy.
+fn check_power(instance: &Instance, upload: &Upload, slack_s: f64) -> Result<(), Violation> {
+    let (client, power_w) = (upload.client, upload.power_w);
+    let at = |power_w| Upload { power_w, ..*upload };
+    let now_j = airtime_j(instance, upload);
+    let is_wasteful = match &instance.rate {
+        RateModel::Shannon => is_louder_cheaper(instance, upload),
+        RateModel::Capped(_) => {
+            let softer = at(power_w * (1.0 - 1e-3));
+            let no_slower = upload_s(instance, &softer) <= upload_s(instance, upload);
+            no_slower || is_louder_cheaper(instance, upload)
+        }
+        RateModel::Gfsk(modem) => {
+            let same = |w: f64| (w - power_w).abs() <= TOLERANCE * power_w;
+            if !modem.levels.iter().any(|level| same(level.radiated_w)) {
+                return Err(Violation::NoLevel { client, power_w });
+            }
+            modem.levels.iter().any(|level| {
+                let other = at(level.radiated_w);
+                upload_s(instance, &other) <= slack_s
+                    && airtime_j(instance, &other) < (1.0 - 1e-9) * now_j
+            })
+        }
+    };
+    match is_wasteful {
+        true => Err(Violation::Wasteful { client, power_w }),
+        false => Ok(()),
+    }
+}
+
+/// Returns whether one percent more power would be faster and save energy.
+fn is_louder_cheaper(instance: &Instance, upload: &Upload) -> bool {
     let louder = Upload {
         power_w: 1.01 * upload.power_w,
         ..*upload
     };
-    instance.costs[upload.client].radio.circuit_w > 0.0
+    upload.power_w < instance.power_max_w * (1.0 - TOLERANCE)
+        && instance.costs[upload.client].radio.circuit_w > 0.0
         && airtime_j(instance, &louder) < (1.0 - 1e-5) * airtime_j(instance, upload)
 }
 
@@ -162,14 +196,38 @@ pub(super) fn upload_j(instance: &Instance, upload: &Upload) -> f64 {
 
 fn airtime_j(instance: &Instance, upload: &Upload) -> f64 {
     let radio = instance.costs[upload.client].radio;
-    let drawn_w = upload.power_w / radio.efficiency + radio.circuit_w;
-    drawn_w * upload_s(instance, upload)
+    let transmitter_w = match &instance.rate {
+        RateModel::Gfsk(modem) => {
+            // The level nearest to the power; it is one of them.
+            let off = |level: &Level| (level.radiated_w - upload.power_w).abs();
+            let nearest = modem.levels.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
+            nearest.map_or(f64::NAN, |level| level.drawn_w)
+        }
+        RateModel::Shannon | RateModel::Capped(_) => upload.power_w / radio.efficiency,
+    };
+    (transmitter_w + radio.circuit_w) * upload_s(instance, upload)
 }
 
 pub(super) fn upload_s(instance: &Instance, upload: &Upload) -> f64 {
+    let gain = instance.gain[upload.client][upload.channel];
     let noise_w = instance.bandwidth_hz * instance.noise_w_per_hz;
-    let snr = upload.power_w * instance.gain[upload.client][upload.channel] / noise_w;
-    instance.model_bits / (instance.bandwidth_hz * snr.ln_1p() / 2f64.ln())
+    let shannon = instance.bandwidth_hz * (upload.power_w * gain / noise_w).ln_1p() / 2f64.ln();
+    let rate = match &instance.rate {
+        RateModel::Shannon => shannon,
+        RateModel::Capped(cap) => {
+            let efficiency = shannon / instance.bandwidth_hz;
+            let allowed = efficiency.min(cap.max_bits_per_hz) * instance.bandwidth_hz;
+            allowed.min(cap.max_rate_bps)
+        }
+        RateModel::Gfsk(modem) => {
+            let received_w = upload.power_w * gain * (1.0 + TOLERANCE);
+            let rates = modem.rates.iter();
+            rates
+                .filter(|rate| received_w / modem.margin >= rate.sensitivity_w)
+                .fold(0.0, |most, rate| f64::max(most, rate.bps))
+        }
+    };
+    instance.model_bits / rate
 }
 
 fn objective(instance: &Instance, plan: &Plan) -> f64 {

@@ -1,6 +1,7 @@
 //! The inner problem P3.2: epochs and powers of a fixed assignment, exactly; and Algorithm 1 of
 //! the paper, which alternates between the two.
 
+use super::choices::Choices;
 use super::epochs::{best_epochs, common_limit, whole_epochs};
 use super::power::best_power;
 use super::{Instance, Plan, Upload, evaluate};
@@ -46,8 +47,9 @@ pub fn plan_at(instance: &Instance, pairs: &[Pair], epochs: u32) -> Plan {
 ///
 /// g(tau) = min over p of J(tau, p) is convex: J is jointly convex in tau and the upload
 /// energies, and the least energy that meets the deadline is convex in tau, with circuit power too
-/// (docs/reference/solvers.md). So the least tau at which g does not fall any more is best. `None` if no
-/// epoch fits.
+/// (docs/reference/solvers.md). So the least tau at which g does not fall any more is best. With a
+/// transceiver's bit rates g is convex between the tau at which an upload has to become faster, and the
+/// best of these pieces is taken. `None` if no epoch fits.
 #[must_use]
 pub fn solve(instance: &Instance, pairs: &[Pair]) -> Option<Plan> {
     let limit = most_epochs(instance, pairs);
@@ -55,16 +57,47 @@ pub fn solve(instance: &Instance, pairs: &[Pair]) -> Option<Plan> {
         return None;
     }
     let value = |tau| evaluate(instance, &plan_at(instance, pairs, tau)).total;
-    let (mut low, mut high) = (1, limit);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if value(middle + 1) < value(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
+    let least = |(mut low, mut high): (u32, u32)| {
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if value(middle + 1) < value(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    };
+    let best = match convex_pieces(instance, pairs, limit)[..] {
+        [piece] => least(piece),
+        ref pieces => {
+            let taus = pieces.iter().map(|&piece| least(piece));
+            let valued = taus.map(|tau| (value(tau), tau));
+            valued.min_by(|a, b| a.0.total_cmp(&b.0))?.1
+        }
+    };
+    Some(plan_at(instance, pairs, best))
+}
+
+/// Returns the intervals of tau, both ends included, in which no upload changes its bit rate.
+///
+/// Each tau beside a change is an interval of its own, so rounding cannot put it into the wrong one.
+fn convex_pieces(instance: &Instance, pairs: &[Pair], limit: u32) -> Vec<(u32, u32)> {
+    let mut starts = vec![1];
+    for &Pair { client, channel } in pairs {
+        for time_s in Choices::of(instance, client, channel).times_s() {
+            let last = (instance.slack_s(client, 0.0) - time_s) / instance.epoch_s[client];
+            if last > -2.0 && last < f64::from(limit) + 2.0 {
+                let change = last.floor() as i64;
+                starts.extend((change - 1..=change + 3).filter_map(|it| u32::try_from(it).ok()));
+            }
         }
     }
-    Some(plan_at(instance, pairs, low))
+    starts.retain(|&start| (1..=limit).contains(&start));
+    starts.sort_unstable();
+    starts.dedup();
+    let ends = starts[1..].iter().map(|next| next - 1).chain([limit]);
+    starts.iter().copied().zip(ends).collect()
 }
 
 /// Alternation stops after so many steps even where both variables still creep: with a small

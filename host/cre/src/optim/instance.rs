@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::record::Record;
 use crate::bound::LossBound;
-use crate::channel::{RoundState, epoch_energy, epoch_latency, shannon_rate, upload_latency};
+use crate::channel::{RateModel, RoundState, epoch_energy, epoch_latency, upload_latency};
 use crate::costs::Costs;
 use crate::system::System;
 use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
@@ -50,6 +50,8 @@ pub struct Instance {
     pub noise_w_per_hz: f64,
     /// Largest transmit power p_max of a client.
     pub power_max_w: f64,
+    /// Rate model of the uplink, Shannon's in the paper.
+    pub rate: RateModel,
     /// Energy E_add that each client harvests in a round.
     pub income_j: Vec<f64>,
     /// Time by which each client must finish before the deadline, usually 0.
@@ -131,6 +133,7 @@ impl Instance {
             bandwidth_hz: radio.uplink_bandwidth_hz.0,
             noise_w_per_hz: radio.noise_w_per_hz.0,
             power_max_w: radio.uplink_power_max_w.0,
+            rate: RateModel::Shannon,
             income_j: vec![device.income_j.0; clients],
             reserve_s: vec![0.0; clients],
             costs: vec![Costs::PAPER; clients],
@@ -176,15 +179,34 @@ impl Instance {
         tau * self.epoch_j[client] + self.costs[client].order_j
     }
 
-    /// Returns the duration of an upload, t_up = l / v_up: Eqs. (9) and (10).
+    /// Returns the duration of an upload, t_up = l / v_up: Eqs. (9) and (10), with the rate of the
+    /// rate model. Infinite if no bit rate is received.
     #[must_use]
     pub fn upload_s(&self, client: usize, channel: usize, power_w: f64) -> f64 {
-        let rate = shannon_rate(
+        let rate = self.rate.rate(
             Watts(power_w),
             Gain(self.gain[client][channel]),
             Hertz(self.bandwidth_hz),
             WattsPerHertz(self.noise_w_per_hz),
         );
         upload_latency(Bits(self.model_bits), rate).0
+    }
+
+    /// Returns the power a client draws while it sends at `power_w`: p / zeta + P_c, or what the level
+    /// of a transceiver draws and P_c.
+    #[must_use]
+    pub fn drawn_w(&self, client: usize, power_w: f64) -> f64 {
+        let radio = &self.costs[client].radio;
+        let level = self.rate.modem().and_then(|modem| modem.level(power_w));
+        level.map_or_else(
+            || radio.drawn_w(power_w),
+            |level| level.drawn_w + radio.circuit_w,
+        )
+    }
+
+    /// Returns the energy of an upload of a client that sends at `power_w` for `time_s`.
+    #[must_use]
+    pub fn upload_j(&self, client: usize, power_w: f64, time_s: f64) -> f64 {
+        self.drawn_w(client, power_w) * time_s + self.costs[client].radio.per_upload_j
     }
 }

@@ -8,6 +8,7 @@
 mod anneal;
 mod assignment;
 pub mod check;
+mod choices;
 #[cfg(test)]
 mod cost_tests;
 pub mod epochs;
@@ -21,6 +22,8 @@ mod paper;
 mod plan;
 pub mod power;
 mod random;
+#[cfg(test)]
+mod rate_tests;
 mod record;
 mod snr;
 mod solver;
@@ -32,5 +35,5 @@ pub use exact::best_by_participants;
 pub use instance::{Instance, InstanceError};
 pub use objective::{Evaluation, evaluate, nobody_objective, slope_by_epochs};
 pub use plan::{Plan, Solution, Upload};
-pub use random::{draw_costs, random_instance};
+pub use random::{draw_cap, draw_costs, draw_modem, random_instance};
 pub use solver::{SolveError, Solver};

@@ -25,8 +25,8 @@ pub struct Evaluation {
 #[must_use]
 pub(crate) fn upload_cost(instance: &Instance, upload: &Upload) -> (f64, f64) {
     let time_s = instance.upload_s(upload.client, upload.channel, upload.power_w);
-    let radio = &instance.costs[upload.client].radio;
-    (time_s, radio.energy_j(upload.power_w, time_s))
+    let energy_j = instance.upload_j(upload.client, upload.power_w, time_s);
+    (time_s, energy_j)
 }
 
 /// Implements Eq. (27) without its constant: J = sum (q_i^2 - 2 Z_i q_i) + V bound, with

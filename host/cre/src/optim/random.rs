@@ -3,7 +3,7 @@
 use gleaner_shared::rng::{Purpose, Rng};
 
 use super::Instance;
-use crate::channel::{Emulation, gaussian_pair};
+use crate::channel::{BitRate, Cap, Emulation, Level, Modem, RateModel, gaussian_pair};
 use crate::costs::{Costs, RadioCost};
 use crate::system::System;
 
@@ -71,4 +71,53 @@ pub fn draw_costs(instance: &mut Instance, seed: u64) {
             standing_j: some(0.5, 3.0 * income_j),
         };
     }
+}
+
+/// Gives a round a random limit of its rate, from a tenth of what an upload at full power has to a
+/// hundredfold.
+pub fn draw_cap(instance: &mut Instance, seed: u64) {
+    let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 5);
+    let rate_bps = instance.model_bits / instance.upload_s(0, 0, instance.power_max_w);
+    let mut some = || rate_bps * libm::pow(10.0, 3.0 * rng.uniform() - 1.0);
+    instance.rate = RateModel::Capped(Cap {
+        max_bits_per_hz: some() / instance.bandwidth_hz,
+        max_rate_bps: some(),
+    });
+}
+
+/// Gives a round a random transceiver: up to eight levels within 30 dB, and up to five bit rates from
+/// some that are too slow for the round to some that most clients are too weak for. The highest level
+/// is p_max.
+pub fn draw_modem(instance: &mut Instance, seed: u64) {
+    let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 6);
+    let mut falling_w = instance.power_max_w;
+    let mut levels: Vec<Level> = (0..1 + rng.below(8))
+        .map(|_| {
+            let radiated_w = falling_w;
+            falling_w *= libm::pow(10.0, -0.01 - 0.4 * rng.uniform());
+            let drawn_w = radiated_w + instance.power_max_w * rng.uniform();
+            Level {
+                radiated_w,
+                drawn_w,
+            }
+        })
+        .collect();
+    levels.reverse();
+    let gains = instance.gain.iter().flatten().copied();
+    let strongest_w = instance.power_max_w * gains.fold(0.0, f64::max);
+    let mut bps = instance.model_bits / instance.deadline_s * (0.2 + 2.0 * rng.uniform());
+    let mut sensitivity_w = strongest_w * libm::pow(10.0, -5.0 * rng.uniform());
+    let rates = (0..1 + rng.below(5))
+        .map(|_| {
+            let rate = BitRate { bps, sensitivity_w };
+            bps *= 1.05 + 3.0 * rng.uniform();
+            sensitivity_w *= libm::pow(10.0, rng.uniform());
+            rate
+        })
+        .collect();
+    instance.rate = RateModel::Gfsk(Modem {
+        levels,
+        rates,
+        margin: 1.0 + rng.uniform(),
+    });
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Instance, InstanceError};
 use crate::bound::LossBound;
-use crate::channel::{epoch_energy, epoch_latency};
+use crate::channel::{RateModel, epoch_energy, epoch_latency};
 use crate::costs::Costs;
 use crate::units::Hertz;
 
@@ -17,7 +17,7 @@ const AGREEMENT: f64 = 1e-9;
 /// three may, if clients differ in more than their samples. Given both, they must agree. `E_add_j`
 /// is one number for all clients or a list; `T_slack_s` is a list, of zeros where it is left out.
 /// The costs beside the paper's, `zeta` to `E_stand_j`, are a number or a list each, and the paper's
-/// where they are left out.
+/// where they are left out. `rate` is a rate model beside Shannon's.
 ///
 /// A record of an [`Instance`] has `T_s` and `E_j`, and of the optional fields only those that differ
 /// from the paper's.
@@ -53,6 +53,8 @@ pub(super) struct Record {
     #[serde(rename = "N0_w_per_hz")]
     noise_w_per_hz: f64,
     p_max_w: f64,
+    #[serde(default, skip_serializing_if = "Given::is_none")]
+    rate: Given<RateModel>,
     #[serde(rename = "E_add_j")]
     income_j: Each,
     #[serde(rename = "T_slack_s", default, skip_serializing_if = "Given::is_none")]
@@ -206,6 +208,7 @@ impl TryFrom<Record> for Instance {
             bandwidth_hz: record.bandwidth_hz,
             noise_w_per_hz: record.noise_w_per_hz,
             power_max_w: record.p_max_w,
+            rate: record.rate.0.unwrap_or_default(),
             income_j: record.income_j.of(everybody),
             reserve_s: record.reserve_s.0.unwrap_or_else(|| vec![0.0; everybody]),
             costs,
@@ -254,6 +257,7 @@ impl From<Instance> for Record {
             bandwidth_hz: instance.bandwidth_hz,
             noise_w_per_hz: instance.noise_w_per_hz,
             p_max_w: instance.power_max_w,
+            rate: Given((instance.rate != RateModel::Shannon).then_some(instance.rate)),
             income_j: Each::from(instance.income_j),
             reserve_s: Given(has_reserve.then_some(instance.reserve_s)),
             b_cycles: Given(None),

@@ -3,6 +3,7 @@
 use std::f64::consts::LN_2;
 
 use super::Instance;
+use super::choices::Choices;
 use super::epochs::{epoch_limit, whole_epochs};
 use super::plan::Upload;
 use super::power::{Efficient, full_power_energy};
@@ -42,6 +43,13 @@ struct Slowest {
     per_gain_j: f64,
     /// Energy of the circuit and the constant of an upload.
     fixed_j: f64,
+}
+
+/// Returns u (u - 2 (net income_i - Z_i)) of a client that spends u.
+fn energy_cost(instance: &Instance, client: usize, used_j: f64) -> f64 {
+    let unit = instance.energy_unit_j;
+    let spare_j = instance.net_income_j(client) - instance.queue_j[client];
+    (used_j / unit) * ((used_j - 2.0 * spare_j) / unit)
 }
 
 /// Largest number of entries of a table (32 MB).
@@ -115,7 +123,33 @@ impl Table {
     }
 
     fn fill(&mut self, instance: &Instance) {
-        let unit = instance.energy_unit_j;
+        match instance.rate.modem() {
+            Some(_) => self.fill_from_choices(instance),
+            None => self.fill_from_powers(instance),
+        }
+    }
+
+    /// Fills the table for a transceiver, whose upload is the cheapest that meets the deadline.
+    fn fill_from_choices(&mut self, instance: &Instance) {
+        for client in 0..self.clients {
+            for channel in 0..self.channels {
+                let choices = Choices::of(instance, client, channel);
+                let limit = self.limits[client * self.channels + channel];
+                let start = (client * self.channels + channel) * self.epochs;
+                let row = &mut self.costs[start..start + self.epochs];
+                for (cost, tau) in row.iter_mut().zip(1..=limit) {
+                    let slack_s = instance.slack_s(client, f64::from(tau));
+                    if let Some(upload) = choices.cheapest_or_fastest(slack_s) {
+                        let work_j = instance.work_j(client, f64::from(tau));
+                        *cost = energy_cost(instance, client, work_j + upload.energy_j);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Fills the table for a radio of any power, by the closed form of the best one.
+    fn fill_from_powers(&mut self, instance: &Instance) {
         let noise_w = instance.bandwidth_hz * instance.noise_w_per_hz;
         let mut slowest = vec![Slowest::default(); self.epochs];
         for client in 0..self.clients {
@@ -149,8 +183,7 @@ impl Table {
                         e_min_j = e_max_j; // The limit was rounded up to this tau.
                     }
                     let upload_j = (spare_j - work_j).clamp(e_min_j, e_max_j);
-                    let used_j = work_j + upload_j;
-                    *cost = (used_j / unit) * ((used_j - 2.0 * spare_j) / unit);
+                    *cost = energy_cost(instance, client, work_j + upload_j);
                 }
             }
         }

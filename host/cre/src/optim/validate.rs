@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 use super::{Instance, InstanceError};
 use crate::bound::LossBound;
+use crate::channel::{Modem, RateModel};
 use crate::costs::{Costs, RadioCost};
 
 impl Instance {
@@ -77,7 +78,45 @@ impl Instance {
         positive("p_max_w", self.power_max_w)?;
         not_negative("V", self.v)?;
         positive("energy_unit_j", self.energy_unit_j)?;
+        self.validate_rate()?;
         self.validate_bound()
+    }
+
+    fn validate_rate(&self) -> Result<(), InstanceError> {
+        match &self.rate {
+            RateModel::Shannon => Ok(()),
+            RateModel::Capped(cap) => {
+                positive("rate.capped.max_bits_per_hz", cap.max_bits_per_hz)?;
+                positive("rate.capped.max_rate_bps", cap.max_rate_bps)
+            }
+            RateModel::Gfsk(modem) => self.validate_modem(modem),
+        }
+    }
+
+    fn validate_modem(&self, modem: &Modem) -> Result<(), InstanceError> {
+        let mut below_w = 0.0;
+        for (at, level) in modem.levels.iter().enumerate() {
+            let field = format_args!("rate.gfsk.levels[{at}].radiated_w");
+            rising(field, level.radiated_w, &mut below_w)?;
+            let field = format_args!("rate.gfsk.levels[{at}].drawn_w");
+            positive(field, level.drawn_w)?;
+        }
+        if (below_w - self.power_max_w).abs() > 1e-9 * self.power_max_w {
+            let problem = format!("the highest level must be p_max_w = {}", self.power_max_w);
+            return Err(InstanceError::new("rate.gfsk.levels", below_w, &problem));
+        }
+        if modem.rates.is_empty() {
+            let problem = "at least one bit rate is needed";
+            return Err(InstanceError::new("rate.gfsk.rates", "[]", problem));
+        }
+        let mut below_bps = 0.0;
+        for (at, rate) in modem.rates.iter().enumerate() {
+            let field = format_args!("rate.gfsk.rates[{at}].bps");
+            rising(field, rate.bps, &mut below_bps)?;
+            let field = format_args!("rate.gfsk.rates[{at}].sensitivity_w");
+            positive(field, rate.sensitivity_w)?;
+        }
+        positive("rate.gfsk.margin", modem.margin)
     }
 
     fn validate_reserve(&self, client: usize) -> Result<(), InstanceError> {
@@ -163,6 +202,17 @@ pub(super) fn positive(field: impl Display, value: f64) -> Result<(), InstanceEr
             "must be a finite number above 0",
         ))
     }
+}
+
+/// Checks that a positive value is above the one before it, which it replaces.
+fn rising(field: impl Display, value: f64, below: &mut f64) -> Result<(), InstanceError> {
+    positive(&field, value)?;
+    if value <= *below {
+        let problem = format!("must be above the one before, {below}");
+        return Err(InstanceError::new(field, value, &problem));
+    }
+    *below = value;
+    Ok(())
 }
 
 fn not_negative(field: impl Display, value: f64) -> Result<(), InstanceError> {

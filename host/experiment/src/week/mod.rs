@@ -282,7 +282,7 @@ mod tests {
             (scenario.run.rounds, scenario.run.evaluate_every)
         };
         assert_eq!(rounds(&places[0]), (1_008, 12));
-        assert_eq!(rounds(&places[1]), (2_016, 24));
+        assert_eq!(rounds(&places[1]), (1_008, 12));
     }
 
     #[test]
@@ -356,7 +356,7 @@ mod tests {
         let outcome = week.outcome(&first).unwrap();
         for it in &outcome.runs {
             let rounds: usize = it.days.iter().map(|day| day.rounds).sum();
-            assert_eq!(rounds, 86);
+            assert_eq!(rounds, 43);
             assert_eq!(it.days.len(), 1);
             let day = &it.days[0];
             assert!(
@@ -371,7 +371,7 @@ mod tests {
             assert!((10.0 * day.stored_j - split.stored_j.unwrap()).abs() < 1e-9);
             let day_long = it.per_day(|day| day.rounds as f64);
             assert!(
-                (day_long - 288.0).abs() < 1e-9,
+                (day_long - 144.0).abs() < 1e-9,
                 "a rate, though less than a day: {day_long}"
             );
         }

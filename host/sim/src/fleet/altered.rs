@@ -196,6 +196,7 @@ mod tests {
             channel: client.index(),
             power_w: 0.1,
             epochs: 1,
+            bit_rate_bps: None,
         };
         let orders = [order(ClientId(0)), order(ClientId(2))];
         let broadcast = Broadcast {

@@ -7,7 +7,7 @@ use super::{Decision, Order, View};
 use crate::ClientId;
 use gleaner_cre::bound::weights;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
-use gleaner_cre::optim::power::{Transmission, cheapest_upload, least_power};
+use gleaner_cre::optim::power::{Transmission, cheapest_upload, quietest_upload};
 use gleaner_cre::optim::{Instance, Upload};
 
 /// Transmit power of the baselines, from the most energy to the least.
@@ -66,20 +66,16 @@ pub(super) fn upload(
     channel: usize,
     slack_s: f64,
 ) -> Option<Transmission> {
-    let cheapest = cheapest_upload(instance, client, channel, slack_s)?;
-    let power_w = instance.power_max_w;
-    Some(match rule {
-        BaselinePower::Max => Transmission {
-            power_w,
-            time_s: instance.upload_s(client, channel, power_w),
-        },
-        // The least power takes all the slack.
-        BaselinePower::Min => Transmission {
-            power_w: least_power(instance, client, channel, slack_s),
-            time_s: slack_s,
-        },
-        BaselinePower::LeastEnergy => cheapest,
-    })
+    match rule {
+        BaselinePower::Max => {
+            cheapest_upload(instance, client, channel, slack_s)?;
+            let power_w = instance.power_max_w;
+            let time_s = instance.upload_s(client, channel, power_w);
+            Some(Transmission { power_w, time_s })
+        }
+        BaselinePower::Min => quietest_upload(instance, client, channel, slack_s),
+        BaselinePower::LeastEnergy => cheapest_upload(instance, client, channel, slack_s),
+    }
 }
 
 /// Returns the power a baseline sends with; it is the largest where rounding leaves no other in time.
@@ -108,6 +104,7 @@ pub(super) fn with_fixed_epochs(
             channel,
             power_w: baseline_power(instance, power, client, channel, epochs),
             epochs,
+            bit_rate_bps: None,
         })
         .collect();
     orders.sort_unstable_by_key(|order| order.client);

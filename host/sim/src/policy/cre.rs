@@ -75,6 +75,7 @@ fn decision(tasks: impl Iterator<Item = Task>, promise: Promise) -> Decision {
         channel: upload.channel,
         power_w: upload.power_w,
         epochs,
+        bit_rate_bps: None,
     };
     Decision {
         orders: tasks.map(order).collect(),

@@ -27,6 +27,7 @@ impl Policy for FedNova {
             channel,
             power_w: baseline_power(view.instance, self.power, client, channel, epochs),
             epochs,
+            bit_rate_bps: None,
         };
         Ok(Decision {
             orders: able.iter().map(order).collect(),

@@ -89,6 +89,7 @@ impl Policy for Glean {
                     channel,
                     power_w: offers[client][channel]?.power_w,
                     epochs: self.epochs,
+                    bit_rate_bps: None,
                 })
             })
             .collect();

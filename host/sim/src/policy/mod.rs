@@ -171,6 +171,9 @@ pub struct Order {
     pub power_w: f64,
     /// Full-batch gradient steps to take, tau.
     pub epochs: u32,
+    /// Bit rate of the upload, where the order names one; otherwise the fastest that is received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bit_rate_bps: Option<f64>,
 }
 
 /// The state of a round as a scheduler sees it.

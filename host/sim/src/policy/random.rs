@@ -34,6 +34,7 @@ pub(super) fn with_common_epochs(
         channel,
         power_w: baseline_power(view.instance, power, client, channel, epochs),
         epochs,
+        bit_rate_bps: None,
     };
     Decision {
         orders: able.iter().map(order).collect(),

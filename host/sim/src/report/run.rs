@@ -14,7 +14,7 @@ use super::table::Table;
 use super::text::counted;
 use crate::fleet;
 use crate::round::{Cause, Ending};
-use crate::run::{EnergySplit, Provenance, RunDirectory, RunError, Summary};
+use crate::run::{EnergySplit, PeakRates, Provenance, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
 /// Writes the report of a complete run where there is none: it may have been killed in between.
@@ -54,6 +54,9 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
         write_atomically(&file, chart.svg.as_bytes())?;
     }
     let mut page = page(&run);
+    if let Some(warning) = PeakRates::read(directory)?.warning(&run.scenario) {
+        page.paragraph(&format!("Warning: {warning}."));
+    }
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
     }

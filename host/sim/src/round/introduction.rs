@@ -83,12 +83,13 @@ impl Engine<'_> {
             };
             let channel = (0..instance.channels).max_by(best).unwrap_or(0);
             let slack_s = instance.slack_s(client, 1.0);
-            let least = least_power(&instance, client, channel, slack_s);
+            let least_w = least_power(&instance, client, channel, slack_s);
             Order {
                 client: ClientId::at(client),
                 channel,
-                power_w: least.min(instance.power_max_w),
+                power_w: least_w.min(instance.power_max_w),
                 epochs: 1,
+                bit_rate_bps: None,
             }
         };
         let orders = (0..self.samples.len()).map(order).collect();

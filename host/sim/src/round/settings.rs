@@ -51,10 +51,20 @@ pub fn radio(scenario: &Scenario) -> RadioParams {
     };
     params.downlink_power_w = Watts(radio.downlink_power_w);
     params.downlink_bandwidth_hz = Hertz(radio.downlink_bandwidth_hz);
-    params.uplink_power_max_w = Dbm(radio.max_power_dbm).to_watts();
+    params.uplink_power_max_w = max_power(scenario);
     params.uplink_bandwidth_hz = Hertz(radio.uplink_bandwidth_hz);
     params.noise_w_per_hz = WattsPerHertz(Dbm(radio.noise_dbm_per_hz).to_watts().0);
     params
+}
+
+/// Returns the largest transmit power of a client, or the highest level of a transceiver up to it.
+fn max_power(scenario: &Scenario) -> Watts {
+    let model = scenario.rate_model();
+    let highest = model.modem().and_then(|modem| modem.levels.last());
+    highest.map_or_else(
+        || Dbm(scenario.radio.max_power_dbm).to_watts(),
+        |level| Watts(level.radiated_w),
+    )
 }
 
 /// Returns the scheduler of a scenario.

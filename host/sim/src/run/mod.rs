@@ -11,6 +11,7 @@ mod execute;
 mod identity;
 mod inputs;
 mod log;
+mod peak;
 mod provenance;
 mod record;
 mod safetensors;
@@ -24,6 +25,7 @@ pub use execute::{Completed, Observer, Run, Silent, model_metadata, scenario_of}
 pub use identity::{new_id, run_id};
 pub use inputs::Inputs;
 pub use log::{Lengths, LogError, each_client, each_energy, each_round, read_rounds};
+pub use peak::PeakRates;
 pub use provenance::{Program, ProgramFile, Provenance, peak_memory_mb, thread_count};
 pub use record::record_channel;
 pub use safetensors::{ModelFileError, decode_model, encode_model};

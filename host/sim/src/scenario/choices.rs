@@ -29,6 +29,20 @@ pub enum Estimates {
     Uplink,
 }
 
+/// Rate models of the radio, which `gleaner_cre::channel::RateModel` implements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum RateRule {
+    /// Shannon's rate, as in the paper
+    Shannon,
+    /// Shannon's rate up to `max_bits_per_hz` and `max_rate_bps`, uplink and downlink
+    Capped,
+    /// a transceiver: `levels`, `bit_rates` and `margin_db`; bandwidths and noise have no effect
+    Gfsk,
+}
+
 /// Counts of the bits of one model transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]

@@ -1,6 +1,7 @@
 //! The list of keys with unit, description and default, and suggestions for misspelt ones.
 
 use super::range::Range;
+use super::value::{Pairs, Value};
 use super::{Scenario, renamed};
 
 /// The path of the key that holds the classes of devices.
@@ -38,6 +39,9 @@ impl Key {
     #[must_use]
     pub fn default_text(&self) -> String {
         let value = self.value_in(&Scenario::default());
+        if self.kind == <Pairs as Value>::KIND {
+            return abridged(&value);
+        }
         if !value.is_empty() {
             return value;
         }
@@ -54,6 +58,16 @@ impl Key {
             .and_then(|section| section.get(self.name))
             .map(super::emit::value)
             .unwrap_or_default()
+    }
+}
+
+/// Returns a list of pairs as its first and its last one.
+fn abridged(pairs: &str) -> String {
+    match (pairs.find("], "), pairs.rfind("], [")) {
+        (Some(first), Some(last)) if first < last => {
+            format!("{}], ..., {}", &pairs[..first], &pairs[last + 3..])
+        }
+        _ => pairs.to_owned(),
     }
 }
 
@@ -182,6 +196,19 @@ mod tests {
             Some("channel.radius_m")
         );
         assert!(find("radius").is_none());
+    }
+
+    #[test]
+    fn a_long_default_is_shown_by_its_ends() {
+        let levels = find("radio.levels").map(|key| key.default_text());
+        assert_eq!(
+            levels.as_deref(),
+            Some("[[-9.0, 0.066], ..., [22.0, 0.3894]]")
+        );
+        assert_eq!(
+            abridged("[[1.0, 2.0], [3.0, 4.0]]"),
+            "[[1.0, 2.0], [3.0, 4.0]]"
+        );
     }
 
     #[test]

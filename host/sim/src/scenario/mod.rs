@@ -13,6 +13,7 @@ mod harvest;
 pub mod keys;
 mod preset;
 mod profile;
+mod radio;
 pub mod range;
 mod renamed;
 mod resolve;
@@ -28,7 +29,7 @@ use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
 pub use choices::{
-    AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, RateRule, ServerRule, StopRule,
 };
 pub use class::DeviceClass;
 pub use devices::{ClientDevice, Load, Overheads};

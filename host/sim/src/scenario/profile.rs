@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(booked, costs.compute());
         assert_eq!(Some(scenario.device.idle_w), costs.idle_w);
         // A radio's circuit stays; where there is none, who sends draws what idling does.
-        assert_eq!(scenario.device.circuit_w, 89e-3);
+        assert_eq!(scenario.device.circuit_w, 66e-3);
         let sets = [("device.frequency_hz", 90e6), ("device.deadline_s", 1.0)];
         let sets = sets.map(|(key, value)| Override::new(key, value));
         let paper = resolve_with_profile("paper-mlp", &sets, &profile()).unwrap();

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
+use super::value::{Pairs, Value};
 use super::{PRESETS, Scenario, ScenarioError, class, keys, renamed};
 
 /// One setting given as `--set section.key=value`.
@@ -234,6 +235,16 @@ fn merge(
                 *slot = class::read(value, origin)?;
                 continue;
             }
+            if key.kind == <Pairs as Value>::KIND {
+                *slot = pairs(value).map_err(|value| ScenarioError::Syntax {
+                    origin: origin(),
+                    message: format!(
+                        "{path} = {}: a list of pairs of numbers is expected, say [[1, 2], [3, 4]]",
+                        super::emit::value(&value)
+                    ),
+                })?;
+                continue;
+            }
             let choices = match (key.accepts_others)() {
                 true => Vec::new(),
                 false => (key.choices)(),
@@ -246,6 +257,25 @@ fn merge(
         }
     }
     Ok(())
+}
+
+/// Reads a list of pairs; whole numbers may stand for floats.
+fn pairs(value: toml::Value) -> Result<toml::Value, toml::Value> {
+    use toml::Value::{Array, Float, Integer};
+    let number = |value: &toml::Value| match value {
+        Float(number) => Some(Float(*number)),
+        Integer(number) => Some(Float(*number as f64)),
+        _ => None,
+    };
+    let pair = |value: &toml::Value| match value.as_array().map(Vec::as_slice) {
+        Some([first, second]) => Some(Array(vec![number(first)?, number(second)?])),
+        _ => None,
+    };
+    let list = value.as_array().map(|entries| entries.iter().map(pair));
+    match list.and_then(Iterator::collect) {
+        Some(entries) => Ok(Array(entries)),
+        None => Err(value),
+    }
 }
 
 /// Gives `value` the type of the value it replaces: whole numbers may stand for floats, and a

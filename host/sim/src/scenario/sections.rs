@@ -1,11 +1,13 @@
 //! The sections of a scenario; defaults are the preset `paper-mlp`.
 
 use super::choices::{
-    AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, RateRule, ServerRule, StopRule,
 };
 use super::class::DeviceClass;
+use super::radio;
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
+use super::value::Pairs;
 use crate::policy::{BaselinePower, Claim, CreEpochs, Decider, GradientNorms, Scheduler};
 use gleaner_cre::channel::FadingKind;
 use gleaner_cre::estimate::DivergenceRule;
@@ -128,10 +130,25 @@ section!(
         downlink_bandwidth_hz: f64 = 20e6, "Hz", Positive;
         /// Power of the broadcast.
         downlink_power_w: f64 = 1.0, "W", Positive;
-        /// Largest power of a client.
+        /// Largest power of a client; levels above it are not used.
         max_power_dbm: f64 = 23.0, "dBm", Finite;
         /// Noise power density N0.
         noise_dbm_per_hz: f64 = -174.0, "dBm/Hz", Finite;
+        /// Bit rate that a power reaches.
+        rate: RateRule = RateRule::Shannon, "";
+        /// Largest spectral efficiency of `rate` = `capped`.
+        max_bits_per_hz: f64 = 10.0, "bit/s/Hz", Positive;
+        /// Largest bit rate of `rate` = `capped`.
+        max_rate_bps: f64 = 1e9, "bit/s", Positive;
+        /// Power levels of the transmitter with what it draws at each, rising (`gfsk`). The default is
+        /// an SX1262 at 3.3 V.
+        levels: Pairs = radio::sx1262_levels(), "dBm, W";
+        /// Bit rates, rising, with the sensitivity of the receiver at each (`gfsk`). The default is an
+        /// SX1262.
+        bit_rates: Pairs = radio::sx1262_bit_rates(), "bit/s, dBm";
+        /// Least excess of a received signal over the sensitivity, which pays for errors of the
+        /// estimated gain (`gfsk`).
+        margin_db: f64 = 3.0, "dB", NotNegative, AtMost(100);
         /// Length of one model transfer.
         model_bits: ModelBits = ModelBits::Paper, "";
         /// Error of a crystal oscillator; clients listen before the broadcast for as long as two of
@@ -175,9 +192,10 @@ section!(
         seal_cycles: f64 = 0.0, "cycles", NotNegative;
         /// Power drawn while receiving the broadcast.
         receive_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
-        /// Power drawn while transmitting beside the radiated power, including the idle processor.
+        /// Power drawn while transmitting beside the amplifier or the level, including the idle processor.
         circuit_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
-        /// Radiated power over the power the amplifier draws for it, to the thousandth.
+        /// Radiated power over the power the amplifier draws for it, to the thousandth; the levels of
+        /// `radio.rate` = `gfsk` have draws of their own.
         amplifier_efficiency: f64 = 1.0, "", Within(0.001, 1.0);
         /// Energy of starting an upload, whatever its length.
         upload_j: f64 = 0.0, "J", NotNegative;

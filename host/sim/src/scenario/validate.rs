@@ -2,6 +2,7 @@
 
 mod classes;
 mod harvest;
+mod radio;
 
 use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule};
 use crate::policy::CreEpochs;
@@ -67,6 +68,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     )?;
     classes::check(s)?;
     harvest::check(s)?;
+    radio::check(s)?;
     check_updates(s)
 }
 

@@ -1,7 +1,7 @@
 //! Types of scenario values: numbers, text, and choices with their list of words.
 
 use super::choices::{
-    AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, RateRule, ServerRule, StopRule,
 };
 use crate::policy;
 use gleaner_learn::data::{DatasetKind, DatasetName};
@@ -60,6 +60,7 @@ values!(
     ClientKind,
     Estimates,
     ModelBits,
+    RateRule,
     ServerRule,
     StopRule,
 );
@@ -108,6 +109,13 @@ impl Value for String {
 
 impl<T: Value> Value for Option<T> {
     const KIND: &'static str = T::KIND;
+}
+
+/// A list of pairs of numbers, say `[[14, 0.1485], [22, 0.3894]]`.
+pub type Pairs = Vec<[f64; 2]>;
+
+impl Value for Pairs {
+    const KIND: &'static str = "list of pairs";
 }
 
 impl Value for Vec<usize> {

@@ -1,6 +1,6 @@
 //! The examples of the documentation, one by one, in a comparison and in a sweep.
 
-use super::{Ended, REST, Script, each, example, run, scheduled};
+use super::{Ended, GFSK, REST, Script, each, example, run, scheduled};
 use crate::support::{Folder, Run, SMALL};
 
 #[test]
@@ -46,6 +46,45 @@ fn the_thrifty_scheduler_in_python_overdraws_no_client() {
 #[test]
 fn best_channel_first_in_javascript_trains() {
     trained("node", "best-channel.mjs", "best-channel");
+}
+
+#[test]
+fn the_examples_train_with_a_transceiver_and_a_program_may_order_its_level_and_bit_rate() {
+    for (interpreter, file) in [
+        ("python3", "like_random.py"),
+        ("python3", "thrifty.py"),
+        ("node", "best-channel.mjs"),
+    ] {
+        if let Some(program) = example(interpreter, file) {
+            // An upload costs more than the paper's income.
+            let rich = [&["device.harvest_j=1"], &GFSK[..]].concat();
+            let ended = run(&program, &rich);
+            ended.assert_complete();
+            assert_ne!(
+                ended.state.model(),
+                run("process:true", &[]).state.model(),
+                "{file}"
+            );
+        }
+    }
+    let orders = |order: &str| {
+        let body = format!(
+            "printf '{{\"round\":%s,\"orders\":[{{\"client\":4,\"channel\":1,\"epochs\":1,{order}}}]}}\\n' $n"
+        );
+        run(&Script::new(&each(&body)).scheduler(), &GFSK)
+    };
+    let spent_j = |ended: &Ended| ended.state.accounts()[4].balance_j();
+    let [slow, fast] = ["8", "9"].map(|rate| {
+        let ended = orders(&format!("\"level\":23,\"bit_rate\":{rate}"));
+        ended.assert_complete();
+        spent_j(&ended)
+    });
+    assert!(slow < fast, "a slower bit rate costs more: {slow} {fast}");
+    let refused = orders("\"level\":24").error;
+    assert!(
+        refused.contains("orders[0].level = 24: client 4 has levels 0 to 23"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn programs_that_hang_or_close_a_pipe_are_ended() {
         refused_with(&script, 0, &["run.decision_limit_s = 0.2"], &limit);
     }
     // Closed before the greeting, so that no request is in the pipe already.
-    let closed = "IFS= read -r l; exec 0<&-; echo '{\"version\":1}'; exec sleep 600";
+    let closed = "IFS= read -r l; exec 0<&-; echo '{\"version\":2}'; exec sleep 600";
     refused(closed, 0, &["standard input"]);
     let closed = format!("{GREET}exec 1>&-; exec sleep 600");
     refused(&closed, 0, &["standard output"]);
@@ -65,12 +65,12 @@ fn programs_that_hang_or_close_a_pipe_are_ended() {
 fn invalid_greetings() {
     for (greeting, token) in [
         ("hello", "`hello`"),
-        (r#"{"version":2}"#, "version = 2"),
+        (r#"{"version":3}"#, "version = 3"),
         (r#"{"name":"x"}"#, "`version`"),
-        (r#"{"version":1,"name":"../x"}"#, "name = ../x"),
-        (r#"{"version":1,"wants":["all"]}"#, "wants[0]"),
-        (r#"{"version":1,"aggregation":"sum"}"#, "`sum`"),
-        (r#"{"version":1,"nam":"x"}"#, "`nam`"),
+        (r#"{"version":2,"name":"../x"}"#, "name = ../x"),
+        (r#"{"version":2,"wants":["all"]}"#, "wants[0]"),
+        (r#"{"version":2,"aggregation":"sum"}"#, "`sum`"),
+        (r#"{"version":2,"nam":"x"}"#, "`nam`"),
     ] {
         let script = format!("read l; printf '%s\\n' '{greeting}'; exec sleep 600");
         refused(&script, 0, &[token]);
@@ -178,8 +178,8 @@ fn requests_contain_the_last_state_and_the_wanted_fields_only() {
     let checks = "case \"$l\" in *'\"state\":\"s'$((n-1))'\"'*) ;; *) [ $n = 1 ] || exit 9;; esac\n\
                   case \"$l\" in *gradient_norm*estimates*) ;; *) exit 8;; esac\n\
                   printf '{\"round\":%s,\"orders\":[],\"state\":\"s%s\",\"note\":\"n%s\"}\\n' $n $n $n";
-    let greeting = "{\"version\":1,\"wants\":[\"gradient-norms\",\"estimates\"]}";
-    let script = each(checks).replace("{\"version\":1}", greeting);
+    let greeting = "{\"version\":2,\"wants\":[\"gradient-norms\",\"estimates\"]}";
+    let script = each(checks).replace("{\"version\":2}", greeting);
     let ended = run(&Script::new(&script).scheduler(), &[]);
     ended.assert_complete();
     let note = "round 3: n3".to_owned();
@@ -193,8 +193,8 @@ fn a_program_chooses_the_aggregation_where_the_scenario_does_not() {
     let body = "printf '{\"round\":%s,\"orders\":[{\"client\":0,\"channel\":0,\"power_w\":0.19,\
                 \"epochs\":1},{\"client\":1,\"channel\":1,\"power_w\":0.19,\"epochs\":3}]}\\n' $n";
     let mean = Script::new(&each(body));
-    let greeting = "{\"version\":1,\"aggregation\":\"nova\"}";
-    let nova = Script::new(&each(body).replace("{\"version\":1}", greeting));
+    let greeting = "{\"version\":2,\"aggregation\":\"nova\"}";
+    let nova = Script::new(&each(body).replace("{\"version\":2}", greeting));
     let model = |script: &Script, rule: &str| {
         let ended = run(&script.scheduler(), &[&format!("aggregation.rule={rule}")]);
         ended.assert_complete();

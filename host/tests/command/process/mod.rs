@@ -18,8 +18,18 @@ use gleaner_sim::scenario::{Override, resolve};
 
 use crate::support::{Folder, SMALL, skip};
 
+/// An SX1262 in rounds that are long enough for it and for a few epochs.
+const GFSK: [&str; 6] = [
+    "radio.rate=gfsk",
+    "radio.max_power_dbm=14",
+    "channel.antenna_gain_db=0",
+    "channel.carrier_ghz=0.868",
+    "device.deadline_s=4",
+    "device.cycles_per_sample=2.5e6",
+];
+
 /// Answers the hello and counts requests in `n`; every request is in `$l`.
-const GREET: &str = "IFS= read -r l; echo '{\"version\":1}'; n=0\n";
+const GREET: &str = "IFS= read -r l; echo '{\"version\":2}'; n=0\n";
 
 /// Shell line that answers a request with no order.
 const REST: &str = "echo \"{\\\"round\\\":$n,\\\"orders\\\":[]}\"";

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{Script, each, example, examples, run};
+use super::{GFSK, Script, each, example, examples, run};
 
 /// Checks a value against the part of JSON Schema that ours uses; other keywords are errors.
 fn check(schema: &Value, root: &Value, value: &Value, at: &str) -> Result<(), String> {
@@ -104,13 +104,24 @@ fn check_lines(lines: &str, [first, rest]: [&str; 2]) {
 fn requests_and_answers_of_the_examples_match_the_schema() {
     // Records the requests to a program that wants every field.
     let body = "printf '%s\\n' \"$l\" >>lines\necho \"{\\\"round\\\":$n,\\\"orders\\\":[]}\"";
-    let greeting = "{\"version\":1,\"wants\":[\"gradient-norms\",\"estimates\"]}";
-    let records = each(body).replace("{\"version\":1}", greeting);
+    let greeting = "{\"version\":2,\"wants\":[\"gradient-norms\",\"estimates\"]}";
+    let records = each(body).replace("{\"version\":2}", greeting);
     let records = records.replacen("read -r l;", "read -r l; printf '%s\\n' \"$l\" >lines;", 1);
     let script = Script::new(&records);
     run(&script.scheduler(), &["clients.count=4"]).assert_complete();
+    check_lines(&script.0.read("lines"), ["hello", "request"]);
+    run(
+        &script.scheduler(),
+        &["clients.count=4", "radio.rate=capped"],
+    )
+    .assert_complete();
+    check_lines(&script.0.read("lines"), ["hello", "request"]);
+    // The examples are asked with a transceiver.
+    let gfsk = [&["clients.count=4"], &GFSK[..]].concat();
+    run(&script.scheduler(), &gfsk).assert_complete();
     let lines = script.0.read("lines");
     check_lines(&lines, ["hello", "request"]);
+    assert!(lines.contains(r#""rate":{"model":"gfsk","levels":[{"radiated_w""#));
     for (interpreter, file) in [
         ("python3", "like_random.py"),
         ("python3", "thrifty.py"),
@@ -143,9 +154,9 @@ fn the_schema_refuses_messages_that_the_base_station_refuses() {
         )
     };
     for (what, line) in [
-        ("greeting", r#"{"version":2}"#),
-        ("greeting", r#"{"version":1,"wants":["all"]}"#),
-        ("greeting", r#"{"version":1,"nam":"x"}"#),
+        ("greeting", r#"{"version":1}"#),
+        ("greeting", r#"{"version":2,"wants":["all"]}"#),
+        ("greeting", r#"{"version":2,"nam":"x"}"#),
         ("decision", r#"{"orders":[]}"#),
         ("decision", r#"{"round":1,"orders":[{"client":0}]}"#),
         ("decision", &order(-1, 0.1, 1)),
@@ -155,5 +166,9 @@ fn the_schema_refuses_messages_that_the_base_station_refuses() {
         assert!(check_as(what, line).is_err(), "{line}");
     }
     check_as("decision", &order(1, 0.1, 1)).unwrap();
+    let level =
+        r#"{"round":1,"orders":[{"client":0,"channel":0,"level":3,"bit_rate":0,"epochs":1}]}"#;
+    check_as("decision", level).unwrap();
+    assert!(check_as("decision", &level.replace('3', "-3")).is_err());
     check_as("decision", r#"{"round":1,"orders":[],"state":null}"#).unwrap();
 }

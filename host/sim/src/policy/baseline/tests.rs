@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::fixture::Round;
 use crate::policy::{Attendance, Claim, CreEpochs, Glean, Scheduler, Settings};
 use gleaner_cre::costs::RadioCost;
-use gleaner_cre::optim::Solver;
+use gleaner_cre::optim::{Solver, draw_cap, draw_modem};
 use gleaner_shared::rng::{Purpose, Rng};
 use strum::VariantArray;
 
@@ -46,45 +46,63 @@ fn policy(scheduler: Scheduler, power: BaselinePower) -> Box<dyn crate::policy::
     })
 }
 
-/// Returns the energy of an upload at a power.
-fn energy_j(instance: &Instance, order: &Order, power_w: f64) -> f64 {
-    let client = order.client.index();
-    let time_s = instance.upload_s(client, order.channel, power_w);
-    instance.costs[client].radio.energy_j(power_w, time_s)
+/// Returns the levels of a transceiver, or a grid of powers up to the largest.
+fn powers(instance: &Instance) -> Vec<f64> {
+    match instance.rate.modem() {
+        Some(modem) => modem.levels.iter().map(|it| it.radiated_w).collect(),
+        None => (0..=300)
+            .map(|step| instance.power_max_w * 10f64.powf(-f64::from(step) / 50.0))
+            .collect(),
+    }
 }
 
 #[test]
 fn under_least_energy_no_upload_costs_more_than_at_gleans_or_any_other_power_in_time() {
     let mut rng = Rng::stream(26, Purpose::Synthetic, 0, 0);
-    let (mut orders, mut above) = (0, 0);
-    for _ in 0..300 {
-        let round = random_round(&mut rng);
+    let (mut orders, mut above) = (0, [0; 3]);
+    for seed in 0..300 {
+        let mut round = random_round(&mut rng);
+        let radio = seed as usize % 3;
+        match radio {
+            0 => {}
+            1 => draw_cap(&mut round.instance, seed),
+            _ => draw_modem(&mut round.instance, seed),
+        }
         let instance = &round.instance;
         for &scheduler in Scheduler::VARIANTS {
             if !(scheduler.is_baseline() || scheduler == Scheduler::Glean) {
                 continue;
             }
             for order in round.orders(&*policy(scheduler, BaselinePower::LeastEnergy)) {
-                let client = order.client.index();
+                let (client, channel) = (order.client.index(), order.channel);
                 let slack_s = instance.slack_s(client, f64::from(order.epochs));
-                let ordered_j = energy_j(instance, &order, order.power_w);
-                let least_w = least_power(instance, client, order.channel, slack_s);
-                let least_w = least_w.min(instance.power_max_w);
-                for step in 0..=200 {
-                    let share = f64::from(step) / 200.0;
-                    let power_w = least_w + share * (instance.power_max_w - least_w);
-                    let other_j = energy_j(instance, &order, power_w);
-                    assert!(ordered_j <= other_j * (1.0 + 1e-9), "{scheduler}");
-                }
-                let glean = cheapest_upload(instance, client, order.channel, slack_s);
+                let glean = cheapest_upload(instance, client, channel, slack_s);
                 let glean_w = glean.map_or(instance.power_max_w, |it| it.power_w);
                 assert_eq!(order.power_w, glean_w, "{scheduler}");
+                let cost = |power_w| {
+                    let time_s = instance.upload_s(client, channel, power_w);
+                    (time_s, instance.upload_j(client, power_w, time_s))
+                };
+                let (time_s, ordered_j) = cost(order.power_w);
+                assert!(time_s <= slack_s * (1.0 + 1e-6), "{scheduler} is late");
+                let mut lower = false;
+                for power_w in powers(instance) {
+                    let (time_s, other_j) = cost(power_w);
+                    if time_s <= slack_s {
+                        assert!(ordered_j <= other_j * (1.0 + 1e-6), "{scheduler}");
+                        lower |= power_w < order.power_w * (1.0 - 1e-9);
+                    }
+                }
                 orders += 1;
-                above += usize::from(order.power_w > least_w * (1.0 + 1e-9));
+                above[radio] += usize::from(lower);
             }
         }
     }
-    assert!(orders > 3_000 && above > 300, "{orders} {above}");
+    // With each radio the least power is often not the cheapest.
+    assert!(
+        orders > 3_000 && above.iter().all(|&it| it > 100),
+        "{orders} {above:?}"
+    );
 }
 
 #[test]

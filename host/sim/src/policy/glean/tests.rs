@@ -5,7 +5,7 @@ use crate::policy::EnergyBudget;
 use crate::policy::fixture::Round;
 use crate::policy::offer::rounding_j;
 use gleaner_cre::costs::RadioCost;
-use gleaner_cre::optim::power::least_power;
+use gleaner_cre::optim::power::{Transmission, least_power};
 use gleaner_shared::energy::{Activity, CostModel, RadioModel};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
@@ -40,8 +40,12 @@ fn nobody_who_cannot_pay_is_ordered_and_a_picojoule_decides() {
     let mut round = Round::first(4, 2);
     let order = round.orders(&GLEAN)[0];
     let slack_s = round.instance.slack_s(0, 1.0);
-    let booked_j =
-        2.5e-4 + order.power_w * slack_s + rounding_j(&RadioCost::PAPER, order.power_w, slack_s);
+    let upload = Transmission {
+        power_w: order.power_w,
+        time_s: slack_s,
+    };
+    let rounding_j = rounding_j(&round.instance, 0, upload);
+    let booked_j = 2.5e-4 + order.power_w * slack_s + rounding_j;
     round.budgets.fill(EnergyBudget {
         spendable_j: booked_j - 1e-12,
         epoch_j: 2.5e-4,

@@ -137,55 +137,159 @@ impl Roll {
         let &Ordered {
             client,
             channel,
-            power_w,
             epochs,
+            ..
         } = order;
         let field = |name: &str| format!("orders[{at}].{name}");
         self.client(&field("client"), client)?;
         enter(&mut self.channels, &field("channel"), "channel", channel)?;
-        let limit_w = instance.power_max_w;
-        if !(power_w > 0.0 && power_w <= limit_w * (1.0 + POWER_TOLERANCE)) {
-            let fix = format!("client {client} sends with more than 0 and at most {limit_w} W");
-            return Err(ProcessError::value(
-                field("power_w"),
-                format!("{power_w:?}"),
-                fix,
-            ));
-        }
+        let upload = Upload {
+            client,
+            channel,
+            power_w: power_w(instance, field, order)?,
+        };
         if epochs == 0 {
             let fix = format!("leave client {client} out, or order 1 or more");
             return Err(ProcessError::value(field("epochs"), epochs, fix));
         }
-        let (pair, power_w) = (
-            format!("client {client} on channel {channel}"),
-            power_w.min(limit_w),
-        );
         let most = epochs_at_full_power(instance, client, channel);
         if epochs > most {
+            let pair = format!("client {client} on channel {channel}");
             let fix = format!("{pair} finishes {most} before the deadline at full power");
             return Err(ProcessError::value(field("epochs"), epochs, fix));
         }
-        let upload = Upload {
-            client,
-            channel,
-            power_w,
+        let bit_rate_bps = match order.bit_rate {
+            Some(rate) => Some(bit_rate(
+                instance,
+                &field("bit_rate"),
+                rate,
+                &upload,
+                epochs,
+            )?),
+            None => None,
         };
-        if epochs > whole_epochs(epoch_limit(instance, &upload)) {
-            let slack_s = instance.slack_s(client, f64::from(epochs));
-            let least_w = least_power(instance, client, channel, slack_s).min(limit_w);
-            let fix = format!("{pair} needs {least_w} W to meet the deadline, epochs = {epochs}");
-            return Err(ProcessError::value(
-                field("power_w"),
-                format!("{power_w:?}"),
-                fix,
-            ));
+        if bit_rate_bps.is_none() && epochs > whole_epochs(epoch_limit(instance, &upload)) {
+            return Err(too_slow(instance, field, order, upload.power_w));
         }
         Ok(Order {
             client: ClientId::at(client),
             channel,
-            power_w,
+            power_w: upload.power_w,
             epochs,
+            bit_rate_bps,
         })
+    }
+}
+
+/// Returns the power an order names, itself or by its level. A power between two levels is raised to the
+/// higher one.
+fn power_w(
+    instance: &Instance,
+    field: impl Fn(&str) -> String,
+    order: &Ordered,
+) -> Result<f64, ProcessError> {
+    let (client, limit_w) = (order.client, instance.power_max_w);
+    let levels = instance.rate.modem().map(|modem| &modem.levels[..]);
+    let power_w = match (order.power_w, order.level, levels) {
+        (Some(power_w), None, _) => power_w,
+        (None, Some(level), Some(levels)) => {
+            let last = levels.len().saturating_sub(1);
+            let named = levels.get(level).ok_or_else(|| {
+                let fix = format!("client {client} has levels 0 to {last}");
+                ProcessError::value(field("level"), level, fix)
+            })?;
+            return Ok(named.radiated_w);
+        }
+        (None, Some(level), None) => {
+            let fix = format!(
+                "client {client} has no levels, which radio.rate = \"gfsk\" has; name power_w"
+            );
+            return Err(ProcessError::value(field("level"), level, fix));
+        }
+        (Some(_), Some(level), _) => {
+            let fix = format!("client {client} has a power_w as well; name one of the two");
+            return Err(ProcessError::value(field("level"), level, fix));
+        }
+        (None, None, _) => {
+            let fix = format!("client {client} needs a power_w or a level");
+            return Err(ProcessError::value(field("power_w"), "missing", fix));
+        }
+    };
+    if !(power_w > 0.0 && power_w <= limit_w * (1.0 + POWER_TOLERANCE)) {
+        let fix = format!("client {client} sends with more than 0 and at most {limit_w} W");
+        return Err(ProcessError::value(
+            field("power_w"),
+            format!("{power_w:?}"),
+            fix,
+        ));
+    }
+    let sent = instance.rate.modem().and_then(|modem| modem.level(power_w));
+    Ok(sent.map_or(power_w.min(limit_w), |level| level.radiated_w))
+}
+
+/// Returns the bit rate an order names, in bit/s; it must be received and fast enough.
+fn bit_rate(
+    instance: &Instance,
+    field: &str,
+    rate: usize,
+    upload: &Upload,
+    epochs: u32,
+) -> Result<f64, ProcessError> {
+    let &Upload {
+        client,
+        channel,
+        power_w,
+    } = upload;
+    let refuse = |fix: String| Err(ProcessError::value(field, rate, fix));
+    let Some(modem) = instance.rate.modem() else {
+        return refuse(format!(
+            "client {client} has no bit rates, which radio.rate = \"gfsk\" has; leave it out"
+        ));
+    };
+    let Some(named) = modem.rates.get(rate) else {
+        let last = modem.rates.len().saturating_sub(1);
+        return refuse(format!("client {client} has bit rates 0 to {last}"));
+    };
+    let (gain, bps) = (instance.gain[client][channel], named.bps);
+    if !modem.receives(named, power_w, gain) {
+        let fastest_bps = modem.fastest_bps(power_w, gain);
+        return refuse(format!(
+            "client {client} on channel {channel} is received at {fastest_bps} bit/s at most with \
+             {power_w} W, not at {bps}"
+        ));
+    }
+    let slack_s = instance.slack_s(client, f64::from(epochs));
+    // As much room for rounding as an epoch limit has.
+    if instance.model_bits / bps > slack_s + 1e-9 * instance.epoch_s[client] {
+        let least_bps = instance.model_bits / slack_s;
+        return refuse(format!(
+            "client {client} on channel {channel} needs {least_bps} bit/s to meet the deadline, \
+             epochs = {epochs}, and this is {bps}"
+        ));
+    }
+    Ok(bps)
+}
+
+/// Says which power an order would need to meet the deadline.
+fn too_slow(
+    instance: &Instance,
+    field: impl Fn(&str) -> String,
+    order: &Ordered,
+    power_w: f64,
+) -> ProcessError {
+    let &Ordered {
+        client,
+        channel,
+        epochs,
+        ..
+    } = order;
+    let slack_s = instance.slack_s(client, f64::from(epochs));
+    let least_w = least_power(instance, client, channel, slack_s).min(instance.power_max_w);
+    let need = format!("client {client} on channel {channel} needs {least_w} W");
+    let fix = format!("{need} to meet the deadline, epochs = {epochs}");
+    match order.level {
+        Some(level) => ProcessError::value(field("level"), level, fix),
+        None => ProcessError::value(field("power_w"), format!("{power_w:?}"), fix),
     }
 }
 
@@ -207,5 +311,117 @@ fn enter(roll: &mut [bool], field: &str, what: &str, who: usize) -> Result<(), P
             who,
             format!("there is no {what} {who}; they are 0 to {last}"),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::fixture::Round;
+    use gleaner_cre::channel::{BitRate, Level, Modem, RateModel};
+
+    /// Two clients on two channels; at a gain of -20 dB level 1 reaches both bit rates, level 0 the
+    /// slower one. An upload has 8.8 ms: both bit rates are fast enough for one epoch, the faster one for
+    /// more.
+    fn instance() -> Instance {
+        let mut instance = Round::first(2, 2).instance;
+        instance.rate = RateModel::Gfsk(Modem {
+            levels: [0.02, 0.2]
+                .map(|radiated_w| Level {
+                    radiated_w,
+                    drawn_w: 0.3,
+                })
+                .to_vec(),
+            rates: [(37e6, 1e-4), (80e6, 1e-3)]
+                .map(|(bps, sensitivity_w)| BitRate { bps, sensitivity_w })
+                .to_vec(),
+            margin: 2.0,
+        });
+        assert_eq!(instance.validate(), Ok(()));
+        instance
+    }
+
+    fn decide(instance: &Instance, order: &str) -> Result<Order, String> {
+        let line = format!(r#"{{"round":1,"orders":[{{"client":1,"channel":0,{order}}}]}}"#);
+        let answer = read(line.as_bytes()).and_then(|answer| decision(instance, 1, &answer));
+        let decision = answer.map_err(|error| error.to_string())?;
+        Ok(decision.orders[0])
+    }
+
+    #[test]
+    fn an_order_may_name_a_level_and_a_bit_rate() {
+        let instance = instance();
+        let order = |text: &str| decide(&instance, text).unwrap();
+        let named = order(r#""level":1,"bit_rate":0,"epochs":1"#);
+        assert_eq!((named.power_w, named.bit_rate_bps), (0.2, Some(37e6)));
+        let fastest = order(r#""level":1,"epochs":9"#);
+        assert_eq!((fastest.power_w, fastest.bit_rate_bps), (0.2, None));
+        // A power between two levels is sent with the higher one.
+        assert_eq!(order(r#""power_w":0.05,"epochs":9"#).power_w, 0.2);
+        assert_eq!(order(r#""power_w":0.001,"epochs":1"#).power_w, 0.02);
+    }
+
+    #[test]
+    fn levels_and_bit_rates_that_cannot_be_are_refused_with_client_and_value() {
+        let gfsk = instance();
+        let mut shannon = gfsk.clone();
+        shannon.rate = RateModel::Shannon;
+        for (instance, order, said) in [
+            (
+                &gfsk,
+                r#""level":2,"epochs":1"#,
+                "orders[0].level = 2: client 1 has levels 0 to 1",
+            ),
+            (&gfsk, r#""level":-1,"epochs":1"#, "orders[0].level"),
+            (&gfsk, r#""level":0.5,"epochs":1"#, "orders[0].level"),
+            (
+                &gfsk,
+                r#""level":0,"power_w":0.1,"epochs":1"#,
+                "orders[0].level = 0: client 1 has a power_w",
+            ),
+            (
+                &gfsk,
+                r#""epochs":1"#,
+                "orders[0].power_w = missing: client 1 needs",
+            ),
+            (
+                &gfsk,
+                r#""level":1,"bit_rate":2,"epochs":1"#,
+                "orders[0].bit_rate = 2: client 1 has bit rates 0 to 1",
+            ),
+            (
+                &gfsk,
+                r#""level":0,"bit_rate":1,"epochs":1"#,
+                "orders[0].bit_rate = 1: client 1 on channel 0 is received at 37000000 bit/s at most",
+            ),
+            (
+                &gfsk,
+                r#""level":1,"bit_rate":0,"epochs":9"#,
+                "orders[0].bit_rate = 0: client 1 on channel 0 needs",
+            ),
+            (
+                &gfsk,
+                r#""level":0,"epochs":9"#,
+                "orders[0].level = 0: client 1 on channel 0 needs 0.2 W",
+            ),
+            (
+                &gfsk,
+                r#""power_w":0.3,"epochs":1"#,
+                "orders[0].power_w = 0.3: client 1 sends with",
+            ),
+            (
+                &shannon,
+                r#""level":0,"epochs":1"#,
+                "orders[0].level = 0: client 1 has no levels",
+            ),
+            (
+                &shannon,
+                r#""power_w":0.2,"bit_rate":0,"epochs":1"#,
+                "orders[0].bit_rate = 0: client 1 has no bit rates",
+            ),
+        ] {
+            let error = decide(instance, order).unwrap_err();
+            assert!(error.contains(said), "{order}: {error}");
+        }
     }
 }

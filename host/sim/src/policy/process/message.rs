@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::View;
 use crate::policy::baseline::epochs_at_full_power;
+use gleaner_cre::channel::{BitRate, Cap, Level, RateModel};
 use gleaner_cre::optim::power::least_power;
 
 /// Version of the protocol.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The first message to a program: the settings of its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +101,8 @@ pub(super) struct Request<'a> {
     bandwidth_hz: f64,
     noise_w_per_hz: f64,
     power_max_w: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<Rates<'a>>,
     gain: &'a [Vec<f64>],
     samples: &'a [u32],
     epoch_s: &'a [f64],
@@ -120,6 +123,32 @@ pub(super) struct Request<'a> {
     gradient_norm: Option<&'a [f64]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimates: Option<Estimates<'a>>,
+}
+
+/// The rate model of the radio, unless it is Shannon's.
+#[derive(Debug, Serialize)]
+#[serde(tag = "model", rename_all = "kebab-case")]
+enum Rates<'a> {
+    Capped(&'a Cap),
+    Gfsk {
+        levels: &'a [Level],
+        bit_rates: &'a [BitRate],
+        margin: f64,
+    },
+}
+
+impl<'a> Rates<'a> {
+    fn of(model: &'a RateModel) -> Option<Self> {
+        match model {
+            RateModel::Shannon => None,
+            RateModel::Capped(cap) => Some(Self::Capped(cap)),
+            RateModel::Gfsk(modem) => Some(Self::Gfsk {
+                levels: &modem.levels,
+                bit_rates: &modem.rates,
+                margin: modem.margin,
+            }),
+        }
+    }
 }
 
 /// Limits of a client on a channel.
@@ -161,6 +190,7 @@ impl<'a> Request<'a> {
             bandwidth_hz: instance.bandwidth_hz,
             noise_w_per_hz: instance.noise_w_per_hz,
             power_max_w: instance.power_max_w,
+            rate: Rates::of(&instance.rate),
             gain: &instance.gain,
             samples: &instance.samples,
             epoch_s: &instance.epoch_s,
@@ -235,8 +265,12 @@ pub(super) struct Answer {
 pub(super) struct Ordered {
     pub(super) client: usize,
     pub(super) channel: usize,
-    pub(super) power_w: f64,
     pub(super) epochs: u32,
+    pub(super) power_w: Option<f64>,
+    /// Power level, in place of a power.
+    pub(super) level: Option<usize>,
+    /// Bit rate; otherwise the fastest that is received.
+    pub(super) bit_rate: Option<usize>,
 }
 
 /// A record that must be written as a JSON object: serde alone would accept a list of the values.

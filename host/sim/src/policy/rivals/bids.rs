@@ -91,6 +91,7 @@ impl Bids {
                 channel,
                 power_w: self.at(client, channel)?.power_w,
                 epochs: EPOCHS,
+                bit_rate_bps: None,
             })
         };
         let mut orders: Vec<Order> = pairs.into_iter().filter_map(order).collect();

@@ -22,12 +22,14 @@ use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use super::settings;
 use crate::policy::Order;
 use crate::scenario::{ClientDevice, Load, Scenario};
+use gleaner_cre::channel::RateModel;
 
 /// Duration and energy of every client's activities.
 pub(super) struct EnergyCosts {
     clients: Vec<Client>,
     period: Micros,
     listening: Listening,
+    rate: RateModel,
 }
 
 /// Costs of one client, and the cycles of its work.
@@ -63,6 +65,7 @@ impl EnergyCosts {
             clients: devices.iter().zip(loads).map(client).collect(),
             period: micros(scenario.period_s()),
             listening,
+            rate: scenario.rate_model(),
         }
     }
 
@@ -86,13 +89,14 @@ impl EnergyCosts {
         ordered.at_pace(pace, pace.applying(on_air.whole))
     }
 
-    /// Returns the power that a client's transmitter draws during an upload.
+    /// Returns the power that a client draws during an upload: amplifier or level, and circuit.
     pub(super) fn drawn(&self, order: &Order) -> NanoWatts {
-        let radiated = NanoWatts((order.power_w * 1e9).round() as u64);
-        self.clients[order.client.index()]
-            .cost
-            .radio
-            .drawn(radiated)
+        let radio = &self.clients[order.client.index()].cost.radio;
+        let level = self.rate.modem().and_then(|it| it.level(order.power_w));
+        level.map_or_else(
+            || radio.drawn(nanowatts(order.power_w)),
+            |level| nanowatts(level.drawn_w).saturating_add(radio.circuit),
+        )
     }
 
     /// Returns what a client has to pay for a round.
@@ -109,6 +113,10 @@ impl EnergyCosts {
             boot: self.clients[client].cost.boot,
         }
     }
+}
+
+fn nanowatts(watts: f64) -> NanoWatts {
+    NanoWatts((watts * 1e9).round() as u64)
 }
 
 /// Returns a modelled time in whole microseconds, as an order has it.

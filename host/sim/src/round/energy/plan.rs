@@ -7,7 +7,7 @@
 use gleaner_cre::costs::{Costs, RadioCost};
 use gleaner_shared::units::{Cycles, NanoWatts};
 
-use super::EnergyCosts;
+use super::{EnergyCosts, micros};
 use crate::policy::EnergyBudget;
 
 /// Rounding of all phases of a round together, in picojoules.
@@ -28,7 +28,9 @@ impl EnergyCosts {
             .saturating_add(it.pace.encode)
             .saturating_add(it.pace.seal);
         let (order_s, period_s) = (self.seconds(client, overhead), seconds(self.period.0));
-        let listening_s = self.listening.resting_s(downlink_s);
+        // As the books have them, in whole microseconds.
+        let listening_s = seconds(self.resting(downlink_s).listening.0);
+        let receiving_s = seconds(micros(downlink_s).0);
         let receive_w = watts(cost.receive);
         let mut costs = Costs::PAPER;
         costs.radio = RadioCost {
@@ -38,7 +40,7 @@ impl EnergyCosts {
         costs.order_s = order_s;
         costs.order_j = cost.compute.energy(overhead, 0).as_joules() - sleep_w * order_s
             + cost.save.as_joules()
-            + (receive_w - sleep_w) * downlink_s;
+            + (receive_w - sleep_w) * receiving_s;
         costs.standing_j = receive_w * listening_s + sleep_w * (period_s - listening_s).max(0.0);
         costs
     }
@@ -63,7 +65,7 @@ impl EnergyCosts {
         let exact = sleep_w == 0.0 && *costs == Costs::PAPER && !has_store;
         let margin_j = match exact {
             true => 0.0,
-            false => ROUNDING_J + ROUNDING_S * sleep_w.max(watts(it.cost.receive)),
+            false => ROUNDING_J + ROUNDING_S * sleep_w,
         };
         EnergyBudget {
             spendable_j: spendable_j - costs.standing_j - margin_j,

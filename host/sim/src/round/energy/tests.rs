@@ -16,6 +16,7 @@ fn order(epochs: u32) -> Order {
         channel: 0,
         power_w: 0.2,
         epochs,
+        bit_rate_bps: None,
     }
 }
 
@@ -92,6 +93,59 @@ fn the_plans_prices_add_up_to_what_is_booked() {
         assert!((resting_j.as_joules() - costs.standing_j).abs() < 1e-11);
         let apply = if whole { 26_000.0 } else { 13_000.0 };
         assert!((costs.order_s - (apply + 112_500.0) / 5e8).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn a_transceivers_level_is_booked_with_its_own_draw_to_the_picojoule() {
+    let sets = ["radio.rate=gfsk", "radio.max_power_dbm=14"].map(|set| set.parse().unwrap());
+    let sets = [complete(), sets.to_vec()].concat();
+    let (prices, scenario) = (energy_costs(&sets), resolve("paper-mlp", &sets).unwrap());
+    let model = scenario.rate_model();
+    let modem = model.modem().unwrap();
+    let load = Load {
+        samples: 1_000,
+        nonzero: 150_000,
+    };
+    let system = settings::system(&scenario);
+    let gains = gleaner_cre::channel::RoundState {
+        downlink: vec![1e-3],
+        uplink: vec![vec![1e-3]],
+    };
+    let mut instance = gleaner_cre::optim::Instance::paper(&system, gains, vec![load.samples]);
+    instance.rate = model.clone();
+    instance.costs[0] = prices.costs(0, ON_AIR.downlink_s, false);
+    let above_sleep = 0.001;
+    for (level, milliwatts) in [(0, 66.0), (9, 98.3), (23, 148.5)] {
+        let power_w = modem.levels[level].radiated_w;
+        let order = Order {
+            power_w,
+            ..order(1)
+        };
+        let drawn = prices.drawn(&order);
+        // The level's draw and the circuit's 30 mW, in whole nanowatts.
+        assert_eq!(drawn, NanoWatts((milliwatts * 1e6) as u64 + 30_000_000));
+        let upload_s = instance.upload_s(0, 0, power_w);
+        assert_eq!(upload_s, instance.model_bits / 250e3);
+        let on_air = OnAir { upload_s, ..ON_AIR };
+        let activity = prices.working(&order, on_air);
+        assert_eq!(
+            (activity.drawn, activity.airtime),
+            (drawn, micros(upload_s))
+        );
+        let booked = prices.due(0, &activity).of(Phase::Transmit);
+        let by_hand = (u128::from(drawn.0) * u128::from(activity.airtime.0) + 500) / 1_000;
+        assert_eq!(
+            u128::from(booked.0),
+            by_hand + 2_000_000,
+            "and 2 uJ to start"
+        );
+        // The plan counts what sending draws above sleep.
+        let planned_j = instance.upload_j(0, power_w, upload_s) + above_sleep * upload_s;
+        assert!(
+            (planned_j - booked.as_joules()).abs() < 1e-11,
+            "{planned_j}"
+        );
     }
 }
 

@@ -47,7 +47,10 @@ fn upload_times(instance: &Instance, orders: &[Order]) -> Vec<f64> {
 }
 
 fn upload_s(instance: &Instance, order: &Order) -> f64 {
-    instance.upload_s(order.client.index(), order.channel, order.power_w)
+    match order.bit_rate_bps {
+        Some(bit_rate_bps) => instance.model_bits / bit_rate_bps,
+        None => instance.upload_s(order.client.index(), order.channel, order.power_w),
+    }
 }
 
 /// The outcome of one order.

@@ -108,6 +108,13 @@ impl Engine<'_> {
         let mut system = settings::system(scenario);
         system.round.model_bits = self.model_bits;
         let mut instance = Instance::paper(&system, gains.clone(), self.samples.clone());
+        instance.rate = scenario.rate_model();
+        let broadcast = (instance.rate).downlink_time(&system.radio, gains, self.model_bits);
+        // A broadcast that some client cannot receive at any rate takes the whole round.
+        instance.downlink_s = match broadcast.0.is_finite() {
+            true => broadcast.0,
+            false => instance.deadline_s,
+        };
         (instance.epoch_s, instance.epoch_j) = (epoch_s, epoch_j);
         let accounts = self.state.accounts.iter();
         instance.queue_j = accounts.map(|account| account.queue_j()).collect();

@@ -41,7 +41,7 @@ fn poor(scheduler: Scheduler, estimates: Estimates, more: &[(&str, &str)]) -> Sc
 
 /// Walks a run and counts the client-rounds in which more was spent than stored and harvested, an
 /// order cost more than was stored before it, or energy overflowed while some stayed unpaid.
-fn violations(scenario: &Scenario, logs: &[RoundLog]) -> usize {
+pub(super) fn violations(scenario: &Scenario, logs: &[RoundLog]) -> usize {
     let initial = PicoJoules::from_joules(scenario.harvest.stored_j).0;
     let mut stored = [initial; SAMPLES.len()];
     let mut found = 0;

@@ -92,6 +92,7 @@ fn a_client_that_keeps_the_round_but_not_its_own_deadline_is_late() {
                 channel: client,
                 power_w: gleaner_cre::optim::power::least_power(instance, client, client, slack_s),
                 epochs: 1,
+                bit_rate_bps: None,
             };
             Ok(Decision {
                 orders: vec![order(0), order(1)],
