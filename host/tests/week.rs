@@ -6,7 +6,13 @@ use std::process::{Command, Output};
 
 fn week(out: &Path, more: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gleaner"))
-        .args(["week", "--presets", "stm32l4r5", "--days", "0.1"])
+        .args([
+            "week",
+            "--presets",
+            "stm32l4r5-as-if-stop2",
+            "--days",
+            "0.1",
+        ])
         .args(["--samples", "20", "--set", "data.test_samples=40", "--out"])
         .arg(out)
         .args(more)
@@ -25,7 +31,7 @@ fn a_week_that_was_interrupted_and_widened_equals_the_week_executed_at_once() {
     let whole = week(&once, &["--schedulers", "glean,ocean"]);
     assert!(whole.status.success(), "{}", text(&whole.stderr));
     let said = text(&whole.stdout);
-    assert!(said.starts_with("stm32l4r5 on office-day-modelled: glean ends at "));
+    assert!(said.starts_with("stm32l4r5-as-if-stop2 on office-day-modelled: glean ends at "));
 
     let first = week(&twice, &["--schedulers", "ocean", "--quiet"]);
     assert!(first.status.success(), "{}", text(&first.stderr));

@@ -14,7 +14,7 @@ pub struct Args {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "rp2040,stm32l4r5",
+        default_value = "rp2040-as-if-lightsleep,stm32l4r5-as-if-stop2",
         value_name = "LIST"
     )]
     presets: Vec<String>,

@@ -251,6 +251,9 @@ mod tests {
     use super::*;
     use crate::{EngineOptions, run};
 
+    const PICO: &str = "rp2040-as-if-lightsleep";
+    const NUCLEO: &str = "stm32l4r5-as-if-stop2";
+
     fn week(presets: &[&str], traces: &[&str]) -> Week {
         Week {
             presets: presets.iter().map(ToString::to_string).collect(),
@@ -265,14 +268,14 @@ mod tests {
 
     #[test]
     fn each_board_has_its_own_trace_and_the_number_of_rounds_of_its_period() {
-        let week = week(&["rp2040", "stm32l4r5"], &[]);
+        let week = week(&[PICO, NUCLEO], &[]);
         let (places, skipped) = week.places().unwrap();
         let names: Vec<String> = places.iter().map(Place::name).collect();
         assert_eq!(
             names,
             [
-                "rp2040 on greensboro-winter-week",
-                "stm32l4r5 on office-day-modelled"
+                "rp2040-as-if-lightsleep on greensboro-winter-week",
+                "stm32l4r5-as-if-stop2 on office-day-modelled"
             ]
         );
         assert_eq!(skipped, []);
@@ -292,7 +295,7 @@ mod tests {
             "sand-point-winter-week",
             "office-day-modelled",
         ];
-        let (places, skipped) = week(&["rp2040", "stm32l4r5"], &traces).places().unwrap();
+        let (places, skipped) = week(&[PICO, NUCLEO], &traces).places().unwrap();
         assert_eq!(places.len(), 2);
         let reason = |preset: &str, trace: &str| {
             let found = skipped
@@ -300,23 +303,21 @@ mod tests {
                 .find(|it| it.place.preset == preset && it.place.trace_name() == trace);
             found.unwrap().reason.clone()
         };
-        assert!(
-            reason("rp2040", "sand-point-winter-week").contains("sleep and leakage take 7.52 mW")
-        );
-        assert!(reason("rp2040", "office-day-modelled").contains("of kind trace"));
-        assert!(reason("stm32l4r5", "greensboro-winter-week").contains("of kind solar"));
+        assert!(reason(PICO, "sand-point-winter-week").contains("sleep and leakage take 7.52 mW"));
+        assert!(reason(PICO, "office-day-modelled").contains("of kind trace"));
+        assert!(reason(NUCLEO, "greensboro-winter-week").contains("of kind solar"));
 
         let refused =
             |presets: &[&str], traces: &[&str]| week(presets, traces).places().unwrap_err();
         assert!(matches!(
-            refused(&["rp2040"], &["sand-point-winter-week"]),
+            refused(&[PICO], &["sand-point-winter-week"]),
             ExperimentError::NotSustainable { .. }
         ));
         assert!(matches!(
             refused(&["paper-mlp"], &[]),
             ExperimentError::NoStore { preset } if preset == "paper-mlp"
         ));
-        let text = refused(&["rp2040"], &["nowhere"]).to_string();
+        let text = refused(&[PICO], &["nowhere"]).to_string();
         assert!(text.contains("nowhere"), "{text}");
     }
 
@@ -342,7 +343,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let week = Week {
             days: 0.3,
-            ..week(&["stm32l4r5"], &[])
+            ..week(&[NUCLEO], &[])
         };
         let runs = |threads| {
             run(

@@ -39,6 +39,11 @@ pub const PRESETS: &[Preset] = &[
         toml: include_str!("presets/rp2040.toml"),
     },
     Preset {
+        name: "rp2040-as-if-lightsleep",
+        about: "the same on a small panel, as if the image slept with its PLLs off, which it does not",
+        toml: include_str!("presets/rp2040-as-if-lightsleep.toml"),
+    },
+    Preset {
         name: "rp2350",
         about: "MNIST on ten Raspberry Pi Pico 2s, with the cycles of a Cortex-M4: not measured",
         toml: include_str!("presets/rp2350.toml"),
@@ -47,6 +52,11 @@ pub const PRESETS: &[Preset] = &[
         name: "stm32l4r5",
         about: "MNIST on ten Nucleo-L4R5ZIs, with the cycles counted in an emulated one",
         toml: include_str!("presets/stm32l4r5.toml"),
+    },
+    Preset {
+        name: "stm32l4r5-as-if-stop2",
+        about: "the same in an office, as if the image slept in Stop 2, which it does not",
+        toml: include_str!("presets/stm32l4r5-as-if-stop2.toml"),
     },
     Preset {
         name: "stm32l496",
