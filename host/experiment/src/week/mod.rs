@@ -326,7 +326,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let week = Week {
             schedulers: vec![Scheduler::Greedy, Scheduler::Eafl],
-            ..week(&["stm32l4r5"], &[])
+            ..week(&[NUCLEO], &[])
         };
         let options = EngineOptions::local(0);
         let runs = run(&week, folder.path(), &options, &mut ()).unwrap();
