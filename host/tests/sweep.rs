@@ -78,7 +78,7 @@ fn a_sweep_that_is_started_again_executes_only_missing_points() {
 }
 
 #[test]
-fn a_comparison_lists_both_baseline_powers_and_draws_them() {
+fn a_comparison_lists_both_baseline_powers_and_both_servers_and_draws_them() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let out = folder.join("out");
@@ -106,18 +106,24 @@ fn a_comparison_lists_both_baseline_powers_and_draws_them() {
             .lines()
             .filter(|line| line.starts_with("random"))
             .count(),
-        2
+        2 * 2
     );
     assert_eq!(
         stdout
             .lines()
             .filter(|line| line.starts_with("cre"))
             .count(),
-        1
+        2
     );
+    for panel in [
+        "Each with the server it was described with",
+        "The same server for all (spectral)",
+    ] {
+        assert!(stdout.contains(panel), "{stdout}");
+    }
     let csv = fs::read_to_string(out.join("compare.csv")).unwrap();
-    assert_eq!(csv.lines().count(), 1 + 3 * 2);
-    assert!(csv.contains("\nrandom,min,8,"), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 2 * 3 * 2);
+    assert!(csv.contains("\nrandom,min,plain,8,"), "{csv}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(
         page.contains("<svg") && page.contains("at the least power"),

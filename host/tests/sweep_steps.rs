@@ -324,6 +324,8 @@ fn a_stopped_point_of_any_study_continues_from_its_checkpoint() {
         "random",
         "--baseline-power",
         "min",
+        "--servers",
+        "described",
         "--seeds",
         "1",
     ];

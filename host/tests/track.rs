@@ -102,7 +102,10 @@ fn a_benchmark_is_executed_once_and_read_again() {
     let csv = fs::read_to_string(out.join("track.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + (3 + 2 + 3) * 2 * 2, "{csv}");
     assert!(csv.starts_with("part,cell,scheduler,power,server,tuned,seed,final_accuracy"));
-    assert!(csv.contains("\nb,d=0.6,random,min,spectral,,1,"), "{csv}");
+    assert!(
+        csv.contains("\nb,d=0.6,random,least-energy,spectral,,1,"),
+        "{csv}"
+    );
     let json = fs::read_to_string(out.join("track.json")).unwrap();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     // Tuned once, in the middle cell, for both.

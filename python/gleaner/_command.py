@@ -69,7 +69,7 @@ def resume(
 class Comparison:
     """Several schedulers over several seeds."""
 
-    #: One row per run: scheduler, power of the baselines, seed and the figures of its summary.
+    #: One row per run: scheduler, power of the baselines, server, seed, figures of the summary.
     table: pd.DataFrame
     #: The runs, in the order of the rows.
     runs: list[Run]
@@ -82,6 +82,7 @@ def compare(
     seeds: int = 5,
     seed: int | None = None,
     baseline_power: str | Sequence[str] = ("max", "min"),
+    servers: str | Sequence[str] = ("described", "same"),
     rounds: int | None = None,
     set: Mapping[str, Any] | None = None,
     profile: PathLike | None = None,
@@ -96,7 +97,8 @@ def compare(
         preset, seed, rounds, set, profile, threads, tensorboard, quiet: As of :func:`simulate`.
         schedulers: Their names; ``"paper"``, ``"rivals"`` and ``"all"`` stand for several.
         seeds: Number of seeds; they start at ``seed``, or 0.
-        baseline_power: Transmit powers of the baselines.
+        baseline_power: Transmit powers of the baselines: ``"max"``, ``"min"``, ``"least-energy"``.
+        servers: ``"described"`` is each scheduler with its own server step, ``"same"`` one for all.
         out: Directory of the comparison; complete runs there are not repeated.
 
     Raises:
@@ -104,13 +106,14 @@ def compare(
     """
     arguments = _scenario(preset, seed, rounds, set, profile)
     arguments += _option("--schedulers", _list(schedulers)) + _option("--seeds", seeds)
-    arguments += _option("--baseline-power", _list(baseline_power)) + _option("--out", out)
+    arguments += _option("--baseline-power", _list(baseline_power))
+    arguments += _option("--servers", _list(servers)) + _option("--out", out)
     answer = _call("compare", arguments, threads, tensorboard, quiet)
     rows, runs = [], []
     for variant in answer:
         for place, summary in zip(variant["runs"], variant["seeds"], strict=True):
             run = Run.read(place)
-            variant_of = {key: variant[key] for key in ("scheduler", "baseline_power")}
+            variant_of = {key: variant[key] for key in ("scheduler", "baseline_power", "server")}
             rows.append({**variant_of, "seed": run.scenario["run"]["seed"], **summary})
             runs.append(run)
     return Comparison(pd.DataFrame(rows), runs)

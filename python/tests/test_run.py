@@ -75,6 +75,7 @@ def test_a_comparison_has_a_row_for_every_run(small, tmp_path):
         seeds=2,
         seed=5,
         baseline_power="min",
+        servers="described",
         rounds=2,
         set=small,
         out=tmp_path / "zwei Läufe",

@@ -135,10 +135,20 @@ impl Findings {
 /// Renders a line chart.
 pub(crate) fn lines(
     title: &str,
-    (x_label, y_label): (&str, &str),
+    labels: (&str, &str),
     from_zero: bool,
     series: Vec<Series>,
 ) -> String {
+    chart(title, labels, from_zero, series).render()
+}
+
+/// Returns a line chart without a note.
+pub(crate) fn chart(
+    title: &str,
+    (x_label, y_label): (&str, &str),
+    from_zero: bool,
+    series: Vec<Series>,
+) -> LineChart {
     LineChart {
         title: title.to_owned(),
         x_label: x_label.to_owned(),
@@ -147,7 +157,6 @@ pub(crate) fn lines(
         series,
         note: String::new(),
     }
-    .render()
 }
 
 /// Returns the colour of a scheduler, the same in every plot.

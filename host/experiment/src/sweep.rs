@@ -17,7 +17,7 @@ use crate::page::Findings;
 use crate::plan::{Keep, Plan, Point, digest_of, id_of};
 use crate::stats::Statistic;
 use crate::study::{CompletedRun, Runs, Study};
-use crate::table::{Group, READING, best, figures, plots};
+use crate::table::{Group, PlotPanel, READING, best, figures, plots};
 
 /// The key that `seeds` varies.
 const SEED: &str = "run.seed";
@@ -300,11 +300,15 @@ pub fn findings(points: &[Point], runs: &Runs) -> Result<Findings, ExperimentErr
     page.table(&table);
     page.paragraph(&text);
     page.paragraph(READING);
-    let shown: Vec<&Group> = match groups.len() <= CURVES {
-        true => groups.iter().collect(),
-        false => Vec::new(),
+    let panel = PlotPanel {
+        title: String::new(),
+        groups: groups.iter().collect(),
+        shown: match groups.len() <= CURVES {
+            true => groups.iter().collect(),
+            false => Vec::new(),
+        },
     };
-    findings.section(&mut page, &plots(&groups, &shown)?);
+    findings.section(&mut page, &plots(&[panel], "")?);
     findings.page(&page);
     Ok(findings)
 }

@@ -1,12 +1,12 @@
 //! Tables and plots of groups of runs, each with one run per seed.
 
-use gleaner_sim::report::plot::{BarChart, BarGroup, Mark, Series};
+use gleaner_sim::report::plot::{BarChart, BarGroup, LineChart, Mark, Series};
 use gleaner_sim::report::table::Table;
 use gleaner_sim::round::RoundRow;
 use gleaner_sim::run::{RunDirectory, Summary, read_rounds};
 
 use crate::error::ExperimentError;
-use crate::page::{Section, lines, over_seeds};
+use crate::page::{Section, chart, over_seeds};
 use crate::stats::Statistic;
 use crate::study::CompletedRun;
 
@@ -100,28 +100,67 @@ pub(crate) fn figures(labels: &[&str], groups: &[Group]) -> Table {
     table
 }
 
-/// Draws accuracy and energy over the rounds and fairness of the `shown` groups, and accuracy against
-/// energy of all.
-pub(crate) fn plots(groups: &[Group], shown: &[&Group]) -> Result<Section, ExperimentError> {
-    let mut logs: Vec<Vec<Vec<RoundRow>>> = Vec::new();
-    for group in shown {
-        let read = |run: &CompletedRun| read_rounds(&run.directory.file(RunDirectory::ROUNDS));
-        logs.push(group.runs.iter().map(read).collect::<Result<_, _>>()?);
+/// Groups that one panel of every plot shows.
+#[derive(Clone, Debug)]
+pub(crate) struct PlotPanel<'a> {
+    /// What the groups have in common; may be empty.
+    pub(crate) title: String,
+    pub(crate) groups: Vec<&'a Group>,
+    /// Those with lines over the rounds.
+    pub(crate) shown: Vec<&'a Group>,
+}
+
+impl PlotPanel<'_> {
+    /// Returns the title of a plot of `what` in this panel.
+    fn titled(&self, what: &str) -> String {
+        match self.title.is_empty() {
+            true => what.to_owned(),
+            false => format!("{what}, {}", self.title),
+        }
     }
+
+    /// Returns the logs of every shown group, one per seed.
+    fn logs(&self) -> Result<Vec<Vec<Vec<RoundRow>>>, ExperimentError> {
+        let read = |run: &CompletedRun| read_rounds(&run.directory.file(RunDirectory::ROUNDS));
+        let logs = self.shown.iter().map(|group| {
+            let runs = group.runs.iter().map(read);
+            runs.collect::<Result<_, _>>()
+        });
+        Ok(logs.collect::<Result<_, _>>()?)
+    }
+}
+
+/// Draws accuracy and energy over the rounds and accuracy against energy, one panel below the other,
+/// and the fairness of the first. The note is written below the lines of the last.
+pub(crate) fn plots(panels: &[PlotPanel<'_>], note: &str) -> Result<Section, ExperimentError> {
+    let logs = panels.iter().map(PlotPanel::logs);
+    let logs = logs.collect::<Result<Vec<_>, _>>()?;
     let mut section = Section::default();
     let mut draw =
         |name: &str, title: &str, y_label, figure: fn(&RoundRow) -> Option<f64>, text| {
-            let series = shown.iter().zip(&logs).map(|(group, logs)| {
-                let log =
-                    |log: &Vec<RoundRow>| log.iter().map(|it| (it.round, figure(it))).collect();
-                let seeds: Vec<_> = logs.iter().map(log).collect();
-                over_seeds(group.name.clone(), group.colour, &seeds)
-            });
-            let series: Vec<Series> = series.collect();
-            if series.iter().any(|series| !series.points.is_empty()) {
-                let title = format!("{title}, mean over seeds");
-                let svg = lines(&title, ("communication round", y_label), true, series);
-                section.draw(name, svg, text);
+            let title = format!("{title}, mean over seeds");
+            let chart = |(panel, logs): (&PlotPanel<'_>, &Vec<Vec<Vec<RoundRow>>>)| {
+                let series = panel.shown.iter().zip(logs).map(|(group, logs)| {
+                    let log =
+                        |log: &Vec<RoundRow>| log.iter().map(|it| (it.round, figure(it))).collect();
+                    let seeds: Vec<_> = logs.iter().map(log).collect();
+                    over_seeds(group.name.clone(), group.colour, &seeds)
+                });
+                let title = panel.titled(&title);
+                chart(
+                    &title,
+                    ("communication round", y_label),
+                    true,
+                    series.collect(),
+                )
+            };
+            let mut charts: Vec<LineChart> = panels.iter().zip(&logs).map(chart).collect();
+            let mut series = charts.iter().flat_map(|chart| &chart.series);
+            if series.any(|series| !series.points.is_empty()) {
+                if let Some(last) = charts.last_mut() {
+                    last.note = note.to_owned();
+                }
+                section.draw(name, LineChart::stacked(&title, &charts), text);
             }
         };
     draw(
@@ -145,16 +184,22 @@ pub(crate) fn plots(groups: &[Group], shown: &[&Group]) -> Result<Section, Exper
         |row| Some(1e3 * row.cumulative_spent_j),
         "Energy that all clients together have spent.",
     );
+    let title = "Accuracy against energy";
+    let charts = panels.iter().map(|panel| {
+        let series = panel.groups.iter().map(|group| point(group));
+        trade_off(&panel.titled(title), series.collect())
+    });
     section.draw(
         "trade_off",
-        trade_off("Accuracy against energy", groups.iter().map(point).collect()),
-        "Up and to the left is better. Hollow: baselines at the least power that meets the deadline, which \
-         explains much of the saving.",
+        LineChart::stacked(title, &charts.collect::<Vec<_>>()),
+        "Up and to the left is better. Hollow: baselines below full power, which explains much of the \
+         saving.",
     );
-    if !shown.is_empty() {
+    if let Some(panel) = panels.first().filter(|panel| !panel.shown.is_empty()) {
         let caption =
             "1 means that all clients participated equally often, 1/U that only one client did.";
-        section.draw("fairness", fairness(shown), caption);
+        let title = panel.titled("Fairness of participation");
+        section.draw("fairness", fairness(title, &panel.shown), caption);
     }
     Ok(section)
 }
@@ -171,22 +216,22 @@ fn point(group: &Group) -> Series {
 }
 
 /// Draws points of energy and accuracy.
-pub(crate) fn trade_off(title: &str, series: Vec<Series>) -> String {
+pub(crate) fn trade_off(title: &str, series: Vec<Series>) -> LineChart {
     let axes = (
         "energy of all clients per round (mJ)",
         "test accuracy, last tenth (%)",
     );
-    lines(title, axes, false, series)
+    chart(title, axes, false, series)
 }
 
-fn fairness(shown: &[&Group]) -> String {
+fn fairness(title: String, shown: &[&Group]) -> String {
     let bar = |group: &&Group| BarGroup {
         label: group.labels.first().unwrap_or(&group.name).clone(),
         parts: vec![group.statistic(|it| it.fairness).mean],
         reference: None,
     };
     BarChart {
-        title: "Fairness of participation".to_owned(),
+        title,
         x_label: String::new(),
         y_label: "Jain's index".to_owned(),
         parts: vec!["Jain's index".to_owned()],

@@ -11,11 +11,16 @@ use super::scenario::ScenarioArgs;
 use super::study::{StudyArgs, choices, directory, positive};
 use super::{cycles, scheduler, word};
 use gleaner_experiment::benchmark::{Benchmark, Cell, Part, Rules, Tuning};
-use gleaner_experiment::compare::{Comparison, Variant};
+use gleaner_experiment::compare::{Candidates, Comparison, Servers};
 use gleaner_sim::fleet::load_data;
 use gleaner_sim::policy::{BaselinePower, Decider, Scheduler};
 use gleaner_sim::report::{write_run, write_tensorboard};
 use gleaner_sim::scenario::Override;
+
+/// Transmit power of the baselines by default.
+const POWERS: &str = "max,min";
+/// The same in a benchmark: the paper's, and the rule of glean.
+const TRACK_POWERS: &str = "max,least-energy";
 
 /// Schedulers, seeds and settings to compare.
 #[derive(Debug, clap::Args)]
@@ -36,9 +41,19 @@ pub struct Args {
     /// Number of seeds; they start at --seed, or 0.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
-    /// Transmit power of the baselines: max, min, or both.
-    #[arg(long, default_value = "max,min", value_name = "LIST")]
-    baseline_power: String,
+    /// Transmit power of the baselines: max, min, least-energy, or several. By default max,min, the
+    /// paper's; with --track max,least-energy, of which parts (b) and (c) have the last.
+    #[arg(long, value_name = "LIST")]
+    baseline_power: Option<String>,
+    /// Server steps: described (each scheduler with its own), same (one step for all, spectral unless
+    /// server.rule is set), or both, one panel each.
+    #[arg(
+        long,
+        default_value = "described,same",
+        value_name = "LIST",
+        conflicts_with = "track"
+    )]
+    servers: String,
     /// Directory of the comparison; the same command continues in it. By default runs/compare, or
     /// runs/track with --track, or the next free number if the plan there differs.
     #[arg(long, value_name = "DIR")]
@@ -89,7 +104,13 @@ fn names() -> impl Iterator<Item = &'static str> {
 /// Runs the comparison or the benchmark.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let schedulers = scheduler::list(&args.schedulers)?;
-    let powers = choices::<BaselinePower>(&args.baseline_power)?;
+    let usual = if args.track.track {
+        TRACK_POWERS
+    } else {
+        POWERS
+    };
+    let powers = args.baseline_power.as_deref().unwrap_or(usual);
+    let powers = choices::<BaselinePower>(powers)?;
     let first = args.scenario.seed.unwrap_or(0);
     let seeds = (0..args.seeds).map(|n| first.saturating_add(u64::from(n)));
     let seeds: Vec<u64> = seeds.collect();
@@ -102,8 +123,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.study.show(&benchmark, &runs)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let variants = Variant::list(&schedulers, &powers);
-    let comparison = Comparison::new(variants, seeds.clone(), &resolve)?;
+    let candidates = Candidates {
+        schedulers,
+        powers,
+        servers: choices::<Servers>(&args.servers)?,
+        seeds: seeds.clone(),
+    };
+    let comparison = Comparison::new(&candidates, &resolve)?;
     let out = directory(&comparison, args.out.as_deref(), "compare")?;
     let scenario = &comparison.planned()[0].scenario;
     let data = load_data(scenario)?;

@@ -148,7 +148,15 @@ fn print(
         return Ok(());
     }
     if !output.quiet {
-        outln!("\n{} on {}", scenario.run.scheduler, scenario.data.dataset);
+        let Scenario { run, data, .. } = scenario;
+        let power = scenario
+            .power_rule()
+            .map_or("chosen by the scheduler", Into::into);
+        outln!(
+            "\n{} on {}, transmit power: {power}",
+            run.scheduler,
+            data.dataset
+        );
     }
     out!("{}", summary_table(&outcome.summary).to_text());
     if let Some(classes) = classes {

@@ -36,7 +36,8 @@ pub struct Args {
     /// shorter and cheaper for the board.
     #[arg(long, default_value_t = 200.0, value_name = "N", value_parser = positive)]
     samples: f64,
-    /// Change a key of every scenario; may be given several times.
+    /// Change a key of every scenario, as in baselines.power=min, which is least-energy here by
+    /// default; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
     /// Directory of the week; the same command, also with more schedulers or seeds, continues in it. By

@@ -116,8 +116,8 @@ fn tables_of_runs_append_columns_for_validation() {
     let folder = Folder::new();
     let compare = |samples: &str| {
         let printed = folder.succeed(&format!(
-            "compare {SMALL} {RATE} --rounds 3 --schedulers random --baseline-power max --seeds 2 \
-             -q --set data.validation_samples={samples} --out {samples}"
+            "compare {SMALL} {RATE} --rounds 3 --schedulers random --baseline-power max \
+             --servers described --seeds 2 -q --set data.validation_samples={samples} --out {samples}"
         ));
         (
             printed.stdout,
@@ -133,8 +133,8 @@ fn tables_of_runs_append_columns_for_validation() {
     assert_eq!(csv.lines().count(), 3);
     for (row, plain) in csv.lines().zip(plain.lines()).skip(1) {
         let [row, plain] = [row, plain].map(|it| it.split(',').collect::<Vec<_>>());
-        assert_eq!(row[..15], plain[..15]);
-        assert_eq!(plain[15..], ["", "", "3", "3"]);
-        assert!(row[15].parse::<f64>().is_ok() && row[16].parse::<f64>().is_ok());
+        assert_eq!(row[..16], plain[..16]);
+        assert_eq!(plain[16..], ["", "", "3", "3"]);
+        assert!(row[16].parse::<f64>().is_ok() && row[17].parse::<f64>().is_ok());
     }
 }

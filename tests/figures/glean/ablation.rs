@@ -65,11 +65,11 @@ const VARIANTS: [Variant; 18] = [
         Claimed::MoreEnergy,
     ),
     (
-        "random, spectral, least power",
+        "random, spectral, least energy",
         &[
             "run.scheduler=random",
             "server.rule=spectral",
-            "baselines.power=min",
+            "baselines.power=least-energy",
         ],
         Claimed::MoreEnergy,
     ),

@@ -27,9 +27,9 @@ pub struct Args {
     /// Parts: a, b, c.
     #[arg(long, value_delimiter = ',', default_value = "a,b,c")]
     parts: Vec<Part>,
-    /// Transmit power of the baselines in (a): min, max or both. It changes what they spend and not
-    /// what they learn, and the claims are against the least.
-    #[arg(long, value_delimiter = ',', default_value = "min")]
+    /// Transmit power of the baselines in (a): max, min, least-energy or several. It changes what they
+    /// spend and not what they learn, and the claims are against the most frugal, which (b) and (c) have.
+    #[arg(long, value_delimiter = ',', default_value = "least-energy")]
     powers: Vec<BaselinePower>,
     /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 10)]
@@ -193,7 +193,7 @@ mod tests {
         let args = Args {
             // The paper's spread is that of a thousand samples.
             cells: "own".to_owned(),
-            powers: vec![BaselinePower::Min],
+            powers: vec![BaselinePower::LeastEnergy],
             parts: vec![Part::Paper],
             seeds: 1,
             tuning_seeds: 1,

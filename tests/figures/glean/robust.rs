@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         let keys = [
             "run.scheduler=random",
             "server.rule=spectral",
-            "baselines.power=min",
+            "baselines.power=least-energy",
         ];
         cases.extend([glean, case.with("random", &keys)]);
     }

@@ -154,8 +154,10 @@ pub struct Transmission {
 /// Returns the upload of least energy that a client completes on a channel within `slack_s`;
 /// `None` if none does.
 ///
-/// The power is max(p_min, p_e): the least that meets the slack, unless a higher one is cheaper. A
-/// transceiver sends at the level and bit rate of least energy among those that meet the slack.
+/// The energy is that of the whole upload: amplifier, circuit, and waiting, which the circuit power is
+/// in excess of. The power is max(p_min, p_e): the least that meets the slack, unless a higher one is
+/// cheaper. A transceiver sends at the level and bit rate of least energy among those that meet the
+/// slack.
 #[must_use]
 pub fn cheapest_upload(
     instance: &Instance,

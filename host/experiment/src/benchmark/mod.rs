@@ -47,11 +47,11 @@ pub enum Part {
     #[serde(rename = "a")]
     #[strum(serialize = "a")]
     Paper,
-    /// the same server step for every scheduler: `spectral`, baselines at the least power
+    /// the same server step for every scheduler: `spectral`
     #[serde(rename = "b")]
     #[strum(serialize = "b")]
     Server,
-    /// learning rate or step tuned per scheduler on validation images, baselines at the least power
+    /// learning rate or step tuned per scheduler on validation images
     #[serde(rename = "c")]
     #[strum(serialize = "c")]
     Tuned,
@@ -87,11 +87,16 @@ impl Server {
     }
 
     /// Returns the value of `server.rule`.
-    pub const fn word(self) -> &'static str {
+    pub const fn rule(self) -> ServerRule {
         match self {
-            Self::Plain => "plain",
-            Self::Spectral => "spectral",
+            Self::Plain => ServerRule::Plain,
+            Self::Spectral => ServerRule::Spectral,
         }
+    }
+
+    /// Returns the word for `server.rule`.
+    pub fn word(self) -> &'static str {
+        self.rule().into()
     }
 
     /// Returns the key that scales the change of the model in a round.
@@ -122,7 +127,7 @@ impl Candidate {
         server: Option<Server>,
     ) -> Vec<Self> {
         let candidates = schedulers.iter().flat_map(|&scheduler| {
-            let variants = Variant::list(&[scheduler.into()], powers).into_iter();
+            let variants = Variant::list(&[scheduler.into()], powers, ServerRule::Auto).into_iter();
             variants.map(move |variant| Self {
                 scheduler,
                 power: variant.power,
@@ -146,6 +151,7 @@ impl Candidate {
         Variant {
             scheduler: self.scheduler.into(),
             power: self.power,
+            server: self.server.rule(),
         }
     }
 
@@ -160,12 +166,6 @@ impl Candidate {
 
     fn overrides(&self, seed: u64) -> Vec<Override> {
         let mut overrides = self.variant().overrides(seed);
-        // `auto` where it means the same, so that equal runs of (a) and (b) are one.
-        let rule = match self.server == Server::of(self.scheduler) {
-            true => "auto",
-            false => self.server.word(),
-        };
-        overrides.push(Override::new("server.rule", rule));
         let tuned = self.tuned;
         overrides.extend(tuned.map(|value| Override::new(self.server.knob(), value)));
         overrides
@@ -181,7 +181,7 @@ pub struct Rules {
     pub cells: Vec<Cell>,
     /// The schedulers to compare.
     pub schedulers: Vec<Scheduler>,
-    /// The powers of the baselines in part (a).
+    /// The powers of the baselines in part (a); the other parts have [`Self::frugal`].
     pub powers: Vec<BaselinePower>,
     /// Seeds of the evaluation.
     pub seeds: Vec<u64>,
@@ -199,11 +199,16 @@ impl Rules {
         }
     }
 
+    /// Returns the most frugal of the powers, at which the baselines of parts (b) and (c) transmit.
+    pub(super) fn frugal(&self) -> BaselinePower {
+        let powers = self.powers.iter().copied();
+        powers.max().unwrap_or(BaselinePower::LeastEnergy)
+    }
+
     /// Returns the candidates of a part before tuning. In (c), schedulers described with the plain
     /// server run with both servers, so that neither rate nor server is a disadvantage.
     fn candidates(&self, part: Part) -> Vec<Candidate> {
-        let least = [BaselinePower::Min];
-        let list = |server| Candidate::list(&self.schedulers, &least, server);
+        let list = |server| Candidate::list(&self.schedulers, &[self.frugal()], server);
         match part {
             Part::Paper => Candidate::list(&self.schedulers, &self.powers, None),
             Part::Server => list(Some(Server::Spectral)),

@@ -1,5 +1,5 @@
 //! Tables, plots and files of a benchmark: `track.json`, `track.csv`, `track.md` and the page. No table
-//! is wider than a hundred columns.
+//! is wider than 104 columns.
 
 use gleaner_sim::policy::BaselinePower;
 use gleaner_sim::report::plot::{Mark, Series};
@@ -255,18 +255,24 @@ impl Outcome<'_> {
         section.table(format!("{title}: accuracy % at an energy"), budgets(&all));
         let slug = place.slug();
         let axes = ("energy of all clients so far (mJ)", "test accuracy (%)");
-        let series = all.iter().map(|results| line(results)).collect();
+        let series = all
+            .iter()
+            .map(|results| line(results, self.named(results)))
+            .collect();
         section.draw(
             format!("energy-{part}-{slug}"),
             lines(&title, axes, false, series),
             "Mean accuracy over the seeds on a common grid of energies; a line ends where the first of \
              its seeds has ended.",
         );
-        let series = all.iter().map(|results| point(results)).collect();
+        let series = all
+            .iter()
+            .map(|results| point(results, self.named(results)))
+            .collect();
         section.draw(
             format!("trade-off-{part}-{slug}"),
-            trade_off(&title, series),
-            "Up and to the left is better. Hollow: baselines at the least power that meets the deadline.",
+            trade_off(&title, series).render(),
+            "Up and to the left is better. Hollow: baselines below full power.",
         );
         section
     }
@@ -301,7 +307,20 @@ impl Outcome<'_> {
             table.row(cells);
         }
         let name = &self.rules.cells[cell].name;
-        Some((format!("(a) and (b), {name}: least power"), table))
+        let power = self.rules.frugal();
+        Some((format!("(a) and (b), {name}: power rule {power}"), table))
+    }
+
+    /// Returns the name of a candidate in plots: its server, and its power where baselines of the part
+    /// have several.
+    fn named(&self, results: &Results) -> String {
+        let candidate = &results.candidate;
+        let several = results.part == Part::Paper && self.rules.powers.len() > 1;
+        let name = match candidate.power {
+            Some(power) if several => format!("{}-{power}", candidate.scheduler),
+            _ => candidate.scheduler.to_string(),
+        };
+        format!("{name}, {} server", candidate.server.word())
     }
 
     /// Returns every validation score and the chosen values, by server.
@@ -346,8 +365,9 @@ impl Outcome<'_> {
              nearest, points | energy | nearest, mJ/round",
         );
         let word = |ahead: bool| if ahead { "yes" } else { "no" }.to_owned();
+        let frugal = self.rules.frugal();
         let name = |candidate: &Candidate| match candidate.power {
-            Some(BaselinePower::Max) => format!("{} (max)", candidate.scheduler),
+            Some(power) if power != frugal => format!("{} ({power})", candidate.scheduler),
             _ => candidate.scheduler.to_string(),
         };
         for it in &all {
@@ -459,7 +479,7 @@ fn budgets(all: &[&Results]) -> Table {
 }
 
 /// Returns the mean accuracy of a candidate over energy.
-fn line(results: &Results) -> Series {
+fn line(results: &Results, name: String) -> Series {
     let ends = results.curves().map(|curve| curve.end_j());
     let end_j = ends.fold(f64::INFINITY, f64::min);
     let end_j = if end_j.is_finite() { end_j } else { 0.0 };
@@ -472,7 +492,7 @@ fn line(results: &Results) -> Series {
     });
     let candidate = &results.candidate;
     let colour = colour_of(candidate.scheduler);
-    let series = Series::line(candidate.name(), colour, points.collect());
+    let series = Series::line(name, colour, points.collect());
     match candidate.power {
         Some(BaselinePower::Max) => series.with_mark(Mark::Dashed),
         _ => series,
@@ -480,14 +500,14 @@ fn line(results: &Results) -> Series {
 }
 
 /// Returns energy and accuracy of a candidate as a point.
-fn point(results: &Results) -> Series {
+fn point(results: &Results, name: String) -> Series {
     let energy = results.statistic(|summary| 1e3 * summary.energy_per_round_j);
     let accuracy = results.statistic(|summary| 100.0 * summary.tail_accuracy);
     let candidate = &results.candidate;
     let mark = match candidate.power {
-        Some(BaselinePower::Min) => Mark::Rings,
-        _ => Mark::Discs,
+        None | Some(BaselinePower::Max) => Mark::Discs,
+        Some(_) => Mark::Rings,
     };
     let at = vec![(energy.mean, accuracy.mean)];
-    Series::line(candidate.name(), colour_of(candidate.scheduler), at).with_mark(mark)
+    Series::line(name, colour_of(candidate.scheduler), at).with_mark(mark)
 }

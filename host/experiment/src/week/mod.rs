@@ -172,9 +172,9 @@ impl Week {
             Override::new("harvest.file", place.trace.clone()),
             Override::new("partition.mean_samples", self.samples),
             Override::new("partition.std_samples", 0.1 * self.samples),
-            // The same server step, least power and norms for all: only the schedule differs.
+            // The same server step, power rule and norms for all: only the schedule differs.
             Override::new("server.rule", "spectral"),
-            Override::new("baselines.power", "min"),
+            Override::new("baselines.power", "least-energy"),
             Override::new("baselines.gradient_norms", "stale"),
         ];
         overrides.extend(self.overrides.iter().cloned());
@@ -319,6 +319,23 @@ mod tests {
         ));
         let text = refused(&[PICO], &["nowhere"]).to_string();
         assert!(text.contains("nowhere"), "{text}");
+    }
+
+    #[test]
+    fn nobody_browns_out_at_the_power_of_least_energy_in_the_week_of_the_nucleo() {
+        let folder = tempfile::tempdir().unwrap();
+        let week = Week {
+            schedulers: vec![Scheduler::Greedy, Scheduler::Eafl],
+            ..week(&[NUCLEO], &[])
+        };
+        let options = EngineOptions::local(0);
+        let runs = run(&week, folder.path(), &options, &mut ()).unwrap();
+        for it in &week.outcome(&runs).unwrap().runs {
+            let brownouts: usize = it.days.iter().map(|day| day.brownouts).sum();
+            let updates: usize = it.days.iter().map(|day| day.updates).sum();
+            assert_eq!(brownouts, 0, "{}", it.scheduler);
+            assert!(updates > 2_500, "{}: {updates}", it.scheduler);
+        }
     }
 
     #[test]

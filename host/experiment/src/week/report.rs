@@ -33,9 +33,8 @@ const COMPUTE: [Phase; 4] = [Phase::Apply, Phase::Train, Phase::Evaluate, Phase:
 /// How the runs were set up.
 const SET_UP: &str = "The boards sleep, listen, wait, compute and transmit at the powers of their presets; \
     energies are those of the board for as many samples as a client has. All schedulers have the same \
-    (spectral) step at the server; baselines and rivals transmit at the least power that meets the \
-    deadline, and rank by gradient norms only as old as a client's last update. Days are counted from \
-    the hour at which the preset begins.";
+    (spectral) step at the server; baselines and rivals rank by gradient norms only as old as a client's \
+    last update. Days are counted from the hour at which the preset begins.";
 /// How the columns are computed.
 const READING: &str = "Rounds per day are those with at least one update. Declined orders are those that a \
     client's energy store could not pay for; they cost the client what resting does. A brown-out is a \
@@ -70,6 +69,10 @@ impl Outcome<'_> {
         }
         page.heading("Set-up");
         page.paragraph(SET_UP);
+        let power = example.baselines.power;
+        let power = format!("Power rule of baselines and rivals: {power}.");
+        page.paragraph(&power);
+        let _ = writeln!(text, "{power}\n");
         page.paragraph(READING);
         for skipped in &self.skipped {
             let name = skipped.place.name();

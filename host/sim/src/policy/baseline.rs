@@ -10,8 +10,19 @@ use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::power::{Transmission, cheapest_upload, quietest_upload};
 use gleaner_cre::optim::{Instance, Upload};
 
-/// Transmit power of the baselines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Transmit power of the baselines, from the most energy to the least.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize
+)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -20,6 +31,8 @@ pub enum BaselinePower {
     Max,
     /// the least power that meets the deadline
     Min,
+    /// of the powers that meet the deadline, the one whose upload costs the client least, as `glean` has it
+    LeastEnergy,
 }
 
 /// When the gradient norms that two baselines rank clients by are measured.
@@ -61,6 +74,7 @@ pub(super) fn upload(
             Some(Transmission { power_w, time_s })
         }
         BaselinePower::Min => quietest_upload(instance, client, channel, slack_s),
+        BaselinePower::LeastEnergy => cheapest_upload(instance, client, channel, slack_s),
     }
 }
 
@@ -108,3 +122,6 @@ pub(super) fn importance(view: &View<'_>) -> Vec<f64> {
         .map(|(weight, norm)| weight * norm)
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

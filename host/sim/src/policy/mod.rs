@@ -62,7 +62,7 @@ pub enum Scheduler {
     ChannelAllocate,
     /// per fixed channel the client with the largest weighted gradient norm, fixed epochs
     ImportanceAware,
-    /// one epoch at least power; channels by age against cost, among clients that can pay
+    /// one epoch at the power of least energy; channels by age against cost, among clients that can pay
     Glean,
     /// rival: random clients among those that can pay, one per channel
     Greedy,

@@ -1,7 +1,7 @@
 //! The words of a scenario that belong to no room below; the other words are declared with the
 //! concept they name.
 
-use crate::policy::Scheduler;
+use crate::policy::{Decider, Scheduler};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
@@ -114,6 +114,17 @@ impl ServerRule {
         match scheduler {
             Scheduler::Glean => Self::Spectral,
             _ => Self::Plain,
+        }
+    }
+
+    /// Returns the rule of a run: the step the scheduler was described with in place of
+    /// [`Self::Auto`].
+    #[must_use]
+    pub const fn resolved(self, scheduler: &Decider) -> Self {
+        match (self, scheduler) {
+            (Self::Auto, Decider::Own(scheduler)) => Self::of(*scheduler),
+            (Self::Auto, Decider::Process(_)) => Self::Plain,
+            (chosen, _) => chosen,
         }
     }
 }

@@ -22,7 +22,7 @@ mod sections;
 mod validate;
 pub mod value;
 
-use crate::policy::{Decider, Scheduler};
+use crate::policy::{BaselinePower, Decider, Scheduler};
 use gleaner_learn::aggregate::Rule;
 use gleaner_learn::server::{Momentum, Spectral, Step};
 use gleaner_learn::train::ModelKind;
@@ -154,6 +154,15 @@ impl Scenario {
         }
     }
 
+    /// Returns the transmit power of a baseline; `None` for schedulers that choose their powers.
+    #[must_use]
+    pub const fn power_rule(&self) -> Option<BaselinePower> {
+        match self.run.scheduler.is_baseline() {
+            true => Some(self.baselines.power),
+            false => None,
+        }
+    }
+
     /// Returns the base station's step after aggregation.
     #[must_use]
     pub const fn server(&self) -> Step {
@@ -166,13 +175,7 @@ impl Scenario {
             anneal,
             ..
         } = self.server;
-        let rule = match self.server.rule {
-            ServerRule::Auto => match &self.run.scheduler {
-                Decider::Own(scheduler) => ServerRule::of(*scheduler),
-                Decider::Process(_) => ServerRule::Plain,
-            },
-            chosen => chosen,
-        };
+        let rule = self.server.rule.resolved(&self.run.scheduler);
         match rule {
             ServerRule::Auto | ServerRule::Plain => Step::Plain,
             ServerRule::Momentum | ServerRule::Nesterov => Step::Momentum(Momentum {

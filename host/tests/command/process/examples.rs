@@ -96,7 +96,8 @@ fn a_comparison_and_a_sweep_start_one_program_per_run() {
     let rest = Script::new(&each(REST));
     let rest = rest.0.path("script.sh");
     let schedulers = format!("random,{python},process:\"sh '{}' 1,2\"", rest.display());
-    let options = "--seeds 2 --rounds 4 --threads 2 --baseline-power max --json --out c";
+    let options =
+        "--seeds 2 --rounds 4 --threads 2 --baseline-power max --servers described --json --out c";
     let mut compare = folder.gleaner(&format!("compare {options} {SMALL}"));
     let rows = compare.args(["--schedulers", &schedulers]).succeed().json();
     assert_eq!(rows.as_array().unwrap().len(), 3);

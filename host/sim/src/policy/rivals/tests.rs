@@ -4,6 +4,7 @@ use super::*;
 use crate::ClientId;
 use crate::policy::fixture::Round;
 use crate::policy::{Attendance, BaselinePower, Note, Policy, Scheduler, turn_rounds};
+use strum::VariantArray;
 
 const LEAST: BaselinePower = BaselinePower::Min;
 const GREEDY: Greedy = Greedy { power: LEAST };
@@ -52,7 +53,7 @@ fn their_names_are_those_of_the_enum() {
 
 #[test]
 fn orders_are_one_a_channel_one_a_client_and_in_time_under_all_of_them() {
-    for power in [BaselinePower::Min, BaselinePower::Max] {
+    for &power in BaselinePower::VARIANTS {
         for rival in Scheduler::RIVALS {
             let settings = crate::policy::Settings {
                 power,

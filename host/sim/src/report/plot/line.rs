@@ -2,9 +2,7 @@
 
 use super::axis::{Frame, Scale};
 use super::svg::{Anchor, Svg};
-use super::theme::{
-    INK, LEFT, PLOT_HEIGHT, RIGHT, SOFT_INK, TEXT, TITLE, WIDTH, colour, dash, text_width,
-};
+use super::theme::{INK, LEFT, RIGHT, SOFT_INK, TEXT, TITLE, WIDTH, colour, dash, text_width};
 
 /// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,25 +83,36 @@ impl LineChart {
     /// Returns the chart as SVG text.
     #[must_use]
     pub fn render(&self) -> String {
+        Self::stacked(&self.title, std::slice::from_ref(self))
+    }
+
+    /// Returns several charts as one SVG text, one below the other.
+    #[must_use]
+    pub fn stacked(label: &str, charts: &[Self]) -> String {
         let mut svg = Svg::new();
-        svg.title((LEFT, 24.0), TITLE, &self.title);
-        let top = draw_legend(&mut svg, 46.0, &self.series) + 12.0;
+        let height = charts.iter().fold(0.0, |top, it| it.draw(&mut svg, top));
+        svg.finish(WIDTH, height, label)
+    }
+
+    /// Draws the chart below `top`; returns where it ends.
+    fn draw(&self, svg: &mut Svg, top: f64) -> f64 {
+        svg.title((LEFT, top + 24.0), TITLE, &self.title);
         let frame = Frame {
-            top,
+            top: draw_legend(svg, top + 46.0, &self.series) + 12.0,
             x: self.x_scale(),
             y: self.y_scale(),
         };
-        frame.draw_y(&mut svg, &self.y_label);
+        frame.draw_y(svg, &self.y_label);
         for series in &self.series {
-            draw(&mut svg, &frame, series);
+            draw(svg, &frame, series);
         }
-        frame.draw_x(&mut svg, &self.x_label);
-        let mut height = top + PLOT_HEIGHT + 54.0;
+        frame.draw_x(svg, &self.x_label);
+        let mut bottom = frame.bottom() + 54.0;
         for line in wrap(&self.note, WIDTH - LEFT - RIGHT) {
-            svg.text((LEFT, height + 6.0), Anchor::Start, TEXT, SOFT_INK, &line);
-            height += 18.0;
+            svg.text((LEFT, bottom + 6.0), Anchor::Start, TEXT, SOFT_INK, &line);
+            bottom += 18.0;
         }
-        svg.finish(WIDTH, height + 6.0, &self.title)
+        bottom + 6.0
     }
 
     fn x_scale(&self) -> Scale {
@@ -264,6 +273,30 @@ mod tests {
         )]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
         assert!(!chart(Vec::new()).contains("NaN"));
+    }
+
+    #[test]
+    fn stacked_charts_lie_one_below_the_other_and_keep_their_titles() {
+        let panel = |title: &str| LineChart {
+            title: title.into(),
+            x_label: "round".into(),
+            y_label: "loss".into(),
+            from_zero: true,
+            series: vec![Series::line("x", 0, vec![(1.0, 2.0), (2.0, 3.0)])],
+            note: String::new(),
+        };
+        let height = |svg: &str| -> f64 {
+            let (_, rest) = svg.split_once("height=\"").unwrap();
+            rest.split_once('"').unwrap().0.parse().unwrap()
+        };
+        let one = panel("above").render();
+        let both = LineChart::stacked("both", &[panel("above"), panel("below")]);
+        assert_eq!(height(&both), 2.0 * height(&one));
+        assert!(both.contains(">above<") && both.contains(">below<"));
+        // The upper panel is drawn as it is alone.
+        let drawing = |svg: &str| svg.split_once("<text").unwrap().1.to_owned();
+        let alone = drawing(&one);
+        assert!(drawing(&both).starts_with(alone.trim_end_matches("</svg>\n")));
     }
 
     #[test]
