@@ -472,5 +472,9 @@ fn steps_out_of_place_are_refused_with_the_reason() {
         station.measure(3, MeasureStep::Evaluate),
         Some(MeasureRefusal::Busy)
     );
+    // The second epoch closes the mark of the first.
+    for _ in 0..2 {
+        station.expect(|message| matches!(message, DeviceToHost::Progress(_)).then_some(()));
+    }
     assert!(station.marks.iter().any(|mark| mark.phase == Phase::Train));
 }
