@@ -381,7 +381,7 @@ mod tests {
             message("preset = \"paper-mpl\"\n"),
             "lab.toml, line 1: preset = \"paper-mpl\": one of paper-mlp, paper-cnn, printed-mlp, \
              printed-cnn, rp2040, rp2040-as-if-lightsleep, rp2350, stm32l4r5, stm32l4r5-as-if-stop2, \
-             stm32l496, demo, har, digits, har-rp2040, har-stm32l4r5, digits-rp2040, \
+             stm32l496, m4, demo, har, digits, har-rp2040, har-stm32l4r5, digits-rp2040, \
              digits-stm32l4r5, fashion-mnist is expected; did you mean `paper-mlp`?"
         );
     }
