@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn four_boards_of_a_hundred_samples_pass_60_percent_in_ten_rounds() {
+    fn four_boards_of_a_hundred_samples_pass_80_percent_in_ten_rounds() {
         let scenario = resolved(4, &[]);
         let data = load_data(&scenario).unwrap();
         let Deployment {
@@ -231,7 +231,7 @@ mod tests {
             }
         }
         assert!(
-            accuracy > 0.6 && updates > 15,
+            accuracy >= 0.8 && updates > 25,
             "{accuracy}, {updates} updates"
         );
     }
