@@ -12,6 +12,7 @@ use gleaner_sim::fleet::load_data;
 use gleaner_sim::round::settings::cost_model;
 use gleaner_sim::scenario::{Load, resolve};
 use gleaner_station::device::Board;
+use gleaner_station::device::emulator::Emulator;
 use gleaner_station::device::emulator::trial::{self, Task, TrialResult};
 use gleaner_station::device::image::Program;
 use gleaner_station::device::shard::{ClientSamples, image, with_lists};
@@ -21,9 +22,9 @@ use tempfile::NamedTempFile;
 
 /// Largest error of a preset in any phase that a board counts.
 const TOLERANCE: f64 = 0.03;
-/// The same for opening and sealing, whose cycles follow how a line cuts frames into pieces: in QEMU,
-/// which runs in wall time, they differ by 15 % from run to run.
-const OF_FRAMES: f64 = 0.2;
+/// The same for opening and sealing, whose cycles follow how a line cuts frames into pieces and which of
+/// them it repeats. In QEMU, which runs in wall time, those of opening differ by half and are not compared.
+const OF_FRAMES: f64 = 0.1;
 
 /// Which samples a client has.
 #[derive(Clone, Copy, Debug)]
@@ -151,7 +152,8 @@ fn holds(board: Board, name: &str, digits: Digits) {
             "{name} on {board}, {digits:?}: {what} {expected} expected, {counted} counted, {:+.1} %",
             100.0 * error
         );
-        if error.abs() > tolerance {
+        let repeatable = Emulator::of(board).is_ok_and(Emulator::emulates_time);
+        if error.abs() > tolerance && (repeatable || !what.starts_with("open")) {
             wrong.push(what);
         }
     }

@@ -159,7 +159,7 @@ impl Writer<'_> {
                     let count = numbers.len();
                     in_pairs!(at in count => {
                         let difference = model.difference(base, tensor, row, first + at);
-                        numbers[at] = difference * multiplier >> shift;
+                        numbers[at] = (difference * multiplier) >> shift;
                     });
                     kernel::round_codes(numbers, self.take(count), &mut rng);
                 }

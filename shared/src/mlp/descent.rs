@@ -224,7 +224,7 @@ mod tests {
             let number = rng.next_u32() as i32 >> (16 + rng.below(15));
             let random = rng.next_u32() as u16;
             assert_eq!(
-                ((number * multiplier >> shift) + i32::from(random)) >> 16,
+                (((number * multiplier) >> shift) + i32::from(random)) >> 16,
                 factor.wide_step(number.into(), random),
                 "{factor:?} {number}"
             );
