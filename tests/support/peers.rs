@@ -275,7 +275,10 @@ impl ListeningStation {
             entry
         };
         let clients = (0..clients).map(entry).collect();
-        let boards = ExpectedBoards::of(&FleetFile { clients });
+        let boards = ExpectedBoards::of(&FleetFile {
+            clients,
+            ..FleetFile::default()
+        });
         let calls = Arc::new(ListenerStatus::default());
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = Listener::bind(address, boards.clone(), Arc::clone(&calls)).expect("a port");
