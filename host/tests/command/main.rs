@@ -3,6 +3,7 @@
 mod bad_input;
 mod channel;
 mod energy;
+mod fleet;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod golden;

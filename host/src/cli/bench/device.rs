@@ -15,6 +15,7 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::cli::board::emulated_board;
+use crate::cli::fleet::OptionalFleetArgs;
 use crate::cli::print::OutputError;
 use crate::cli::scenario::ScenarioArgs;
 use gleaner_learn::data::Dataset;
@@ -43,6 +44,8 @@ pub struct Args {
     /// An image to count instead of the one that is built.
     #[arg(long, value_name = "IMAGE")]
     firmware: Option<PathBuf>,
+    #[command(flatten)]
+    fleet: OptionalFleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// Samples in the board's shard, the first of the scenario's data.
@@ -115,7 +118,7 @@ struct FlashFigures {
 /// Runs `gleaner bench device`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = resolve(args.board.row().preset, &[])?;
-    let learnt = args.scenario.resolve()?;
+    let (learnt, _) = args.fleet.resolve(&args.scenario)?;
     let data = load_data(&learnt)?;
     let network = shape(&learnt, &data)?;
     let mut global = FixedModel::new(network)?;
