@@ -20,12 +20,20 @@ pub fn piece(params: &Params, offset: usize, out: &mut [u8]) -> usize {
         };
         let count = Params::range(tensor).len();
         let first = (offset + written).saturating_sub(start) / width;
-        for index in first..count {
+        let columns = tensor.columns(Params::ROOM);
+        // A division for every parameter would take most of the time.
+        let (mut row, mut column) = (first / columns, first % columns);
+        for _ in first..count {
             let Some(place) = out.get_mut(written..written + width) else {
                 return written;
             };
-            place.copy_from_slice(&params.get(tensor, index).to_le_bytes()[..width]);
+            let number = params.at(tensor, row, column);
+            place.copy_from_slice(&number.to_le_bytes()[..width]);
             written += width;
+            column += 1;
+            if column == columns {
+                (row, column) = (row + 1, 0);
+            }
         }
         start += count * width;
     }

@@ -58,6 +58,14 @@ impl Marks {
         }
     }
 
+    /// Adds cycles of opening or sealing frames to a phase of the line; other phases count their own
+    /// work, which the line interrupts.
+    pub fn framed(&mut self, cycles: Cycles) {
+        if matches!(self.phase(), Some(Phase::Receive | Phase::Transmit)) {
+            self.worked(cycles, 0);
+        }
+    }
+
     /// Adds bytes to the current phase.
     pub fn passed(&mut self, bytes: usize) {
         if let Some(mark) = &mut self.open {
@@ -120,6 +128,21 @@ mod tests {
         assert_eq!((train.seq, train.t_us), (1, Micros(20)));
         assert_eq!((train.cycles, train.samples), (Cycles(300), 60));
         assert_eq!(marks.phase(), None);
+    }
+
+    #[test]
+    fn cycles_of_frames_are_counted_in_the_phases_of_the_line() {
+        let mut marks = Marks::new();
+        marks.begin(Phase::Receive, Micros(0), 1);
+        marks.framed(Cycles(5));
+        marks.enter(Phase::Train, Micros(1), 1);
+        marks.worked(Cycles(7), 1);
+        marks.framed(Cycles(11));
+        marks.enter(Phase::Transmit, Micros(2), 1);
+        marks.framed(Cycles(13));
+        marks.end();
+        let cycles: Vec<u64> = drain(&mut marks).iter().map(|it| it.cycles.0).collect();
+        assert_eq!(cycles, [5, 7, 13]);
     }
 
     #[test]

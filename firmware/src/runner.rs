@@ -226,7 +226,11 @@ impl<P: Platform> Runner<P> {
                 Some(memory) => memory.local.bytes(),
                 None => &mut [],
             };
-            if let Some(event) = self.link.receive(now, &mut bytes, store) {
+            let start = self.parts.cycles.read();
+            let event = self.link.receive(now, &mut bytes, store);
+            self.marks
+                .framed(self.parts.cycles.between(start, self.parts.cycles.read()));
+            if let Some(event) = event {
                 let whole = match &event {
                     Event::Received(offer) if offer.payload.is_model() => {
                         offer.payload == Payload::Model
@@ -271,13 +275,20 @@ impl<P: Platform> Runner<P> {
         {
             self.marks.pop();
         }
+        let start = self.parts.cycles.read();
         self.client
             .flush(now, &mut self.link, memory.as_deref_mut());
+        if memory.is_some() {
+            self.follow_line();
+        }
         let source = match memory {
             Some(memory) => self.client.source(memory),
             None => &[],
         };
-        match self.link.transmit(now, source, &mut self.frame) {
+        let frame = self.link.transmit(now, source, &mut self.frame);
+        self.marks
+            .framed(self.parts.cycles.between(start, self.parts.cycles.read()));
+        match frame {
             // A frame that cannot be written is lost, as on any line.
             Some(bytes) => {
                 self.marks.passed(bytes.len());

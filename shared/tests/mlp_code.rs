@@ -49,6 +49,43 @@ fn golden_bytes_of_a_small_difference() {
     assert_eq!(bytes[..], [&scales[..], &codes[..]].concat());
 }
 
+/// Codes of a step below one unit and up to the largest differences, and the random word after them:
+/// what every target must reproduce.
+#[test]
+fn golden_codes_of_scaled_differences() {
+    let mut found = Vec::new();
+    for (width, spread) in [
+        (Width::Byte, 100),
+        (Width::Byte, 300),
+        (Width::Byte, 32_000),
+        (Width::Byte, 70_000),
+        (Width::Byte, 1 << 24),
+        (Width::Wide, 30_000),
+        (Width::Wide, 1 << 24),
+    ] {
+        let mut base = Net::new();
+        base.initialise(1);
+        let model = moved(&base, 2, spread);
+        let mut rng = stream(3);
+        let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
+        code::encode(&model, &base, width, &mut rng, &mut bytes).unwrap();
+        let hash = bytes.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
+        found.push((hash, rng.next_u32()));
+    }
+    let golden = [
+        (5_834_551_525_417_520_504, 1_400_765_733),
+        (1_225_364_629_434_349_863, 3_338_742_446),
+        (18_075_686_927_333_097_185, 3_338_742_446),
+        (14_222_204_343_551_442_026, 3_338_742_446),
+        (3_670_963_745_870_803_784, 3_338_742_446),
+        (16_127_720_284_968_809_501, 1_400_765_733),
+        (9_083_038_588_041_986_918, 3_338_742_446),
+    ];
+    assert_eq!(found, golden);
+}
+
 #[test]
 fn golden_initial_parameters() {
     let mut params = Box::new(PaperParams::new());

@@ -5,6 +5,7 @@ mod faults;
 mod fleet;
 mod images;
 mod networks;
+mod pace;
 mod pico;
 mod stm32;
 

@@ -50,7 +50,7 @@ mod tests {
             assert_eq!(warning(preset, &[]), None, "{preset}");
         }
         let har = ["data.dataset=har", "partition.rule=natural"];
-        for (preset, cycles) in [("rp2040", 50_300), ("stm32l4r5", 38_200)] {
+        for (preset, cycles) in [("rp2040", 11_240), ("stm32l4r5", 7_711)] {
             let warning = warning(preset, &har).unwrap();
             for words in [cycles.to_string(), "192-50-7".to_owned()] {
                 assert!(warning.contains(&words), "{warning}");

@@ -31,6 +31,27 @@ fn a_run_warns_that_no_client_trained_and_records_its_threads() {
 }
 
 #[test]
+fn a_run_beyond_ten_bits_per_hertz_is_warned_of_once_on_screen_and_in_the_report() {
+    let folder = Folder::new();
+    let run = "simulate --rounds 3 --set partition.mean_samples=30 --out";
+    let warnings = |text: &str| text.matches("bit/s/Hz in the uplink").count();
+    for (name, settings, times) in [
+        ("paper", "", 1),
+        (
+            "capped",
+            "--set radio.rate=capped --set device.deadline_s=0.1",
+            0,
+        ),
+        ("board", "--preset rp2040", 0),
+    ] {
+        let said = folder.succeed(&format!("{run} {name} {settings}")).stderr;
+        assert_eq!(warnings(&said), times, "{name}: {said}");
+        let page = folder.read(&format!("{name}/report.html"));
+        assert_eq!(warnings(&page), times, "{name}");
+    }
+}
+
+#[test]
 fn cycles_cycles_warning_network_are_warned_of() {
     let folder = Folder::new();
     folder.write("fleet.toml", simulated_fleet(1));

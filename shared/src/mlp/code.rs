@@ -13,7 +13,8 @@
 //! exactly.
 
 use super::descent::Factor;
-use super::params::{Params, Tensor};
+use super::kernel;
+use super::params::{Params, Tensor, in_pairs};
 use crate::board::Shape;
 use crate::rng::Rng;
 
@@ -22,6 +23,10 @@ pub const HEADER_BYTES: usize = 16;
 
 /// A scale of one unit.
 const SCALE_ONE: u32 = 1 << 8;
+/// Differences up to here are scaled in 32-bit arithmetic: those of trained weights.
+const SMALL: u32 = (1 << 15) - 1;
+/// Numbers that are scaled, rounded and written at a time.
+const STRETCH: usize = 64;
 /// Differences saturate here, so that every scale fits 32 bits.
 const DIFFERENCE_MAX: i32 = 1 << 30;
 
@@ -95,31 +100,109 @@ pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
     else {
         return Err(CodeError::Length { bytes, expected });
     };
-    let difference = |tensor, index| {
-        let difference = model.get(tensor, index) - base.get(tensor, index);
-        difference.clamp(-DIFFERENCE_MAX, DIFFERENCE_MAX)
+    let mut writer = Writer {
+        width,
+        rng,
+        scales: header.as_chunks_mut::<4>().0.iter_mut(),
+        codes,
     };
-    let mut codes = codes.chunks_exact_mut(width.bytes());
-    for (tensor, header) in Tensor::ALL.into_iter().zip(header.as_chunks_mut::<4>().0) {
-        let indices = 0..tensor.range(model.shape()).len();
-        let largest = (indices.clone()).fold(0, |largest: u32, index| {
-            largest.max(difference(tensor, index).unsigned_abs())
-        });
-        let scale = scale_for(largest, width);
-        *header = scale.to_le_bytes();
-        let per_unit = Factor::ratio(u64::from(SCALE_ONE), u64::from(scale));
-        for (index, out) in indices.zip(&mut codes) {
-            let code = match scale {
-                SCALE_ONE => difference(tensor, index),
-                _ => {
-                    per_unit.wide_step(i64::from(difference(tensor, index)), rng.next_u32() as u16)
+    // Each is compiled for its tensor.
+    writer.tensor(model, base, Tensor::W1);
+    writer.tensor(model, base, Tensor::B1);
+    writer.tensor(model, base, Tensor::W2);
+    writer.tensor(model, base, Tensor::B2);
+    Ok(expected)
+}
+
+/// Writes the codes of one tensor after another.
+struct Writer<'a> {
+    width: Width,
+    rng: &'a mut Rng,
+    scales: core::slice::IterMut<'a, [u8; 4]>,
+    /// Space of the tensors to come.
+    codes: &'a mut [u8],
+}
+
+impl Writer<'_> {
+    /// Writes the codes of a tensor. Every parameter takes a random word, whatever the scale, so that
+    /// the cycles do not follow the numbers; the stream moves on only where the words mattered.
+    #[inline(always)]
+    fn tensor<const IN: usize, const HID: usize, const OUT: usize>(
+        &mut self,
+        model: &Params<IN, HID, OUT>,
+        base: &Params<IN, HID, OUT>,
+        tensor: Tensor,
+    ) {
+        let columns = tensor.columns(model.shape());
+        let rows = tensor.range(model.shape()).len() / columns;
+        let mut largest = 0;
+        for row in 0..rows {
+            in_pairs!(column in columns => {
+                let difference = limited(tensor, model.difference(base, tensor, row, column));
+                if exceeds(difference, largest) {
+                    largest = difference.unsigned_abs();
                 }
-            };
-            let code = code.clamp(-width.limit(), width.limit());
-            out.copy_from_slice(&code.to_le_bytes()[..width.bytes()]);
+            });
+        }
+        let scale = scale_for(largest, self.width);
+        if let Some(out) = self.scales.next() {
+            *out = scale.to_le_bytes();
+        }
+        let factor = Factor::ratio(u64::from(SCALE_ONE), u64::from(scale));
+        let mut rng = self.rng.clone();
+        if self.width == Width::Byte && largest <= SMALL {
+            let (multiplier, shift) = factor.for_small();
+            let mut numbers = [0; STRETCH];
+            for row in 0..rows {
+                for first in (0..columns).step_by(STRETCH) {
+                    let numbers = &mut numbers[..STRETCH.min(columns - first)];
+                    let count = numbers.len();
+                    in_pairs!(at in count => {
+                        let difference = model.difference(base, tensor, row, first + at);
+                        numbers[at] = difference * multiplier >> shift;
+                    });
+                    kernel::round_codes(numbers, self.take(count), &mut rng);
+                }
+            }
+        } else {
+            let limit = self.width.limit();
+            for row in 0..rows {
+                for column in 0..columns {
+                    let difference = limited(tensor, model.difference(base, tensor, row, column));
+                    let code = factor.wide_step(difference.into(), rng.next_u32() as u16);
+                    let code = code.clamp(-limit, limit).to_le_bytes();
+                    let out = self.take(1);
+                    out.copy_from_slice(&code[..out.len()]);
+                }
+            }
+        }
+        if scale != SCALE_ONE {
+            *self.rng = rng;
         }
     }
-    Ok(expected)
+
+    /// Takes the space of the next codes.
+    fn take(&mut self, count: usize) -> &mut [u8] {
+        let codes = core::mem::take(&mut self.codes);
+        let (out, rest) = codes.split_at_mut(count * self.width.bytes());
+        self.codes = rest;
+        out
+    }
+}
+
+/// Returns a difference of biases within its limit; one of weights always is.
+#[inline(always)]
+fn limited(tensor: Tensor, difference: i32) -> i32 {
+    match tensor {
+        Tensor::W1 | Tensor::W2 => difference,
+        Tensor::B1 | Tensor::B2 => difference.clamp(-DIFFERENCE_MAX, DIFFERENCE_MAX),
+    }
+}
+
+/// Returns whether the magnitude of a number exceeds `limit`, at most 2^30, in one comparison.
+#[inline(always)]
+const fn exceeds(number: i32, limit: u32) -> bool {
+    (number as u32).wrapping_add(limit) > 2 * limit
 }
 
 /// Returns the least scale that clips nothing.
@@ -205,7 +288,41 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
 
     /// Adds the difference to the base, saturating: the decoded model.
     pub fn apply(&self, base: &mut Params<IN, HID, OUT>) {
-        base.map(|tensor, index, old| old.saturating_add(self.difference(tensor, index)));
+        // Each is compiled for its tensor.
+        self.apply_tensor(base, Tensor::W1);
+        self.apply_tensor(base, Tensor::B1);
+        self.apply_tensor(base, Tensor::W2);
+        self.apply_tensor(base, Tensor::B2);
+    }
+
+    #[inline(always)]
+    fn apply_tensor(&self, base: &mut Params<IN, HID, OUT>, tensor: Tensor) {
+        let scale = self.scales[tensor as usize];
+        let columns = tensor.columns(self.shape);
+        let range = tensor.range(self.shape);
+        if self.width == Width::Byte && scale >> 24 == 0 {
+            let scale = scale as i32;
+            let mut codes = &self.codes[range.clone()];
+            for row in 0..range.len() / columns {
+                let (of_row, others) = codes.split_at(columns);
+                codes = others;
+                in_pairs!(column in columns => {
+                    // As `difference`, in 32 bits.
+                    let difference = (i32::from(of_row[column] as i8) * scale + 128) >> 8;
+                    let old = base.at(tensor, row, column);
+                    // Numbers are below 2^30 and differences below 2^24.
+                    base.put(tensor, row, column, old.wrapping_add(difference));
+                });
+            }
+        } else {
+            for index in 0..range.len() {
+                let (row, column) = (index / columns, index % columns);
+                let new = base
+                    .at(tensor, row, column)
+                    .saturating_add(self.difference(tensor, index));
+                base.put(tensor, row, column, new);
+            }
+        }
     }
 
     /// Writes the difference as real numbers, in wire order, as far as `out` reaches.

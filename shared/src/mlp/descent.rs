@@ -94,6 +94,17 @@ impl Factor {
         }
     }
 
+    /// Returns a factor of at most 1 as multiplier and shift, for numbers below 2^15 in 32-bit
+    /// arithmetic: floor(x * factor + random / 2^16) is ((x * multiplier >> shift) + random) >> 16.
+    pub(super) const fn for_small(self) -> (i32, u32) {
+        match self.shift - 16 {
+            // A factor of 1 is 2^15 / 2^15.
+            ..0 => (1 << 16, 0),
+            shift @ 0..32 => (self.mantissa as i32, shift as u32),
+            _ => (0, 0),
+        }
+    }
+
     /// Returns floor(gradient * factor + random / 2^16) for steps of any size, saturating at
     /// 2^31; the gradient saturates at 2^46.
     pub(super) fn wide_step(self, gradient: i64, random: u16) -> i32 {
@@ -199,6 +210,23 @@ mod tests {
             assert!(
                 wide - narrow <= 1 && narrow <= wide,
                 "{factor:?} {gradient}"
+            );
+        }
+    }
+
+    #[test]
+    fn small_numbers_times_a_factor_are_as_wide_steps() {
+        let mut rng = Rng::stream(4, Purpose::Synthetic, 0, 0);
+        for _ in 0..100_000 {
+            let bottom = 256 + (rng.next_u32() >> (1 + rng.below(23)));
+            let factor = Factor::ratio(256, u64::from(bottom));
+            let (multiplier, shift) = factor.for_small();
+            let number = rng.next_u32() as i32 >> (16 + rng.below(15));
+            let random = rng.next_u32() as u16;
+            assert_eq!(
+                ((number * multiplier >> shift) + i32::from(random)) >> 16,
+                factor.wide_step(number.into(), random),
+                "{factor:?} {number}"
             );
         }
     }

@@ -51,6 +51,16 @@ impl Tensor {
         }
     }
 
+    /// Returns how many of its parameters make a row: those of one pixel or hidden unit, or all biases.
+    #[must_use]
+    #[inline]
+    pub const fn columns(self, shape: Shape) -> usize {
+        match self {
+            Self::W1 | Self::B1 => shape.hidden,
+            Self::W2 | Self::B2 => shape.classes,
+        }
+    }
+
     /// Returns the largest magnitude a parameter may have, in units; everything saturates there.
     /// Weights use 16 bits, biases 31 so that adding one to a sum is the only place to saturate.
     #[must_use]
@@ -143,17 +153,40 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     /// If the tensor has no such element.
     #[inline]
     pub fn get(&self, tensor: Tensor, index: usize) -> i32 {
-        let Shape {
-            hidden, classes, ..
-        } = self.shape();
+        let columns = tensor.columns(self.shape());
+        self.at(tensor, index / columns, index % columns)
+    }
+
+    /// Returns an element of a tensor by row and column, in its units; biases have one row.
+    ///
+    /// # Panics
+    /// If the tensor has no such element.
+    #[inline(always)]
+    pub fn at(&self, tensor: Tensor, row: usize, column: usize) -> i32 {
         match tensor {
             Tensor::W1 => {
-                let (row, column) = kernel::place::<IN, HID>(index / hidden, index % hidden);
+                let (row, column) = kernel::place::<IN, HID>(row, column);
                 i32::from(kernel::load(&self.w1[row], column))
             }
-            Tensor::B1 => self.b1[index],
-            Tensor::W2 => i32::from(kernel::load(&self.w2[index / classes], index % classes)),
-            Tensor::B2 => self.b2[index],
+            Tensor::B1 => self.b1[column],
+            Tensor::W2 => i32::from(kernel::load(&self.w2[row], column)),
+            Tensor::B2 => self.b2[column],
+        }
+    }
+
+    /// Returns an element less that of another model, in its units.
+    ///
+    /// # Panics
+    /// If the tensor has no such element.
+    #[inline(always)]
+    pub(super) fn difference(&self, base: &Self, tensor: Tensor, row: usize, column: usize) -> i32 {
+        match tensor {
+            Tensor::W1 => {
+                let (row, column) = kernel::place::<IN, HID>(row, column);
+                kernel::difference(&self.w1[row], &base.w1[row], column)
+            }
+            Tensor::W2 => kernel::difference(&self.w2[row], &base.w2[row], column),
+            Tensor::B1 | Tensor::B2 => self.at(tensor, row, column) - base.at(tensor, row, column),
         }
     }
 
@@ -163,30 +196,45 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     /// If the tensor has no such element.
     #[inline]
     pub fn set(&mut self, tensor: Tensor, index: usize, value: i32) {
+        let columns = tensor.columns(self.shape());
+        self.put(tensor, index / columns, index % columns, value);
+    }
+
+    /// Sets an element by row and column, saturating.
+    #[inline(always)]
+    pub(super) fn put(&mut self, tensor: Tensor, row: usize, column: usize, value: i32) {
         let value = value.clamp(-tensor.limit(), tensor.limit());
-        let Shape {
-            hidden, classes, ..
-        } = self.shape();
         match tensor {
             Tensor::W1 => {
-                let (row, column) = kernel::place::<IN, HID>(index / hidden, index % hidden);
+                let (row, column) = kernel::place::<IN, HID>(row, column);
                 kernel::store(&mut self.w1[row], column, value as i16);
             }
-            Tensor::B1 => self.b1[index] = value,
-            Tensor::W2 => {
-                kernel::store(&mut self.w2[index / classes], index % classes, value as i16);
-            }
-            Tensor::B2 => self.b2[index] = value,
+            Tensor::B1 => self.b1[column] = value,
+            Tensor::W2 => kernel::store(&mut self.w2[row], column, value as i16),
+            Tensor::B2 => self.b2[column] = value,
         }
     }
 
     /// Replaces every parameter by `value(tensor, index, old)`, in wire order, saturating.
     #[inline]
     pub fn map(&mut self, mut value: impl FnMut(Tensor, usize, i32) -> i32) {
-        for tensor in Tensor::ALL {
-            for index in 0..tensor.range(self.shape()).len() {
-                let old = self.get(tensor, index);
-                self.set(tensor, index, value(tensor, index, old));
+        // Each is compiled for its tensor.
+        self.map_tensor(Tensor::W1, |index, old| value(Tensor::W1, index, old));
+        self.map_tensor(Tensor::B1, |index, old| value(Tensor::B1, index, old));
+        self.map_tensor(Tensor::W2, |index, old| value(Tensor::W2, index, old));
+        self.map_tensor(Tensor::B2, |index, old| value(Tensor::B2, index, old));
+    }
+
+    /// Replaces every parameter of a tensor by `value(index, old)`, in wire order, saturating. Row by
+    /// row, since a Cortex-M0+ divides by subroutine.
+    #[inline(always)]
+    fn map_tensor(&mut self, tensor: Tensor, mut value: impl FnMut(usize, i32) -> i32) {
+        let columns = tensor.columns(self.shape());
+        let rows = tensor.range(self.shape()).len() / columns;
+        for row in 0..rows {
+            for column in 0..columns {
+                let old = self.at(tensor, row, column);
+                self.put(tensor, row, column, value(row * columns + column, old));
             }
         }
     }
@@ -269,17 +317,36 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         if bytes.len() != self.shape().exact_bytes() {
             return false;
         }
-        let mut rest = bytes;
-        self.map(|tensor, _, _| {
-            let (head, tail) = rest.split_at(exact_width(tensor));
-            rest = tail;
-            match *head {
-                [low, high] => i32::from(i16::from_le_bytes([low, high])),
-                [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
-                _ => 0,
-            }
-        });
+        let rest = self.read_rows::<2>(Tensor::W1, bytes);
+        let rest = self.read_rows::<4>(Tensor::B1, rest);
+        let rest = self.read_rows::<2>(Tensor::W2, rest);
+        self.read_rows::<4>(Tensor::B2, rest);
         true
+    }
+
+    /// Reads the exact form of a tensor, `WIDTH` bytes a parameter; returns the bytes behind it.
+    #[inline(always)]
+    fn read_rows<'a, const WIDTH: usize>(&mut self, tensor: Tensor, bytes: &'a [u8]) -> &'a [u8] {
+        let columns = tensor.columns(self.shape());
+        let rows = tensor.range(self.shape()).len() / columns;
+        let (mut numbers, rest) = {
+            let (bytes, rest) = bytes.split_at(rows * columns * WIDTH);
+            (bytes.as_chunks::<WIDTH>().0, rest)
+        };
+        for row in 0..rows {
+            let (of_row, others) = numbers.split_at(columns);
+            numbers = others;
+            in_pairs!(column in columns => {
+                let number = &of_row[column][..];
+                let number = match *number {
+                    [low, high] => i32::from(i16::from_le_bytes([low, high])),
+                    [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
+                    _ => 0,
+                };
+                self.put(tensor, row, column, number);
+            });
+        }
+        rest
     }
 
     /// Returns a 64-bit fingerprint of the parameters in wire order (FNV-1a over 32-bit words).
@@ -294,6 +361,28 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         hash
     }
 }
+
+/// Runs a block for every number below a count, two numbers a turn: what depends on the lowest bit is
+/// settled when the block is compiled, which a closure called from two places would not be.
+macro_rules! in_pairs {
+    ($at:ident in $count:expr => $body:block) => {
+        for pair in 0..$count / 2 {
+            {
+                let $at = 2 * pair;
+                $body
+            }
+            {
+                let $at = 2 * pair + 1;
+                $body
+            }
+        }
+        if $count % 2 != 0 {
+            let $at = $count - 1;
+            $body
+        }
+    };
+}
+pub(super) use in_pairs;
 
 /// Bytes of one parameter in the exact form.
 const fn exact_width(tensor: Tensor) -> usize {

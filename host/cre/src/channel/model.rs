@@ -49,7 +49,7 @@ impl Cap {
 pub struct Modem {
     /// Power levels, rising in radiated power.
     pub levels: Vec<Level>,
-    /// Bit rates, rising.
+    /// Bit rates in rising order.
     pub rates: Vec<BitRate>,
     /// Factor by which a signal must exceed the sensitivity, linear.
     pub margin: f64,
@@ -59,7 +59,7 @@ pub struct Modem {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Radiated power.
+    /// Power radiated at this level.
     pub radiated_w: f64,
     /// Power the transmitter draws at this level.
     pub drawn_w: f64,
@@ -69,7 +69,7 @@ pub struct Level {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BitRate {
-    /// Bits per second.
+    /// Bits per second on the air.
     pub bps: f64,
     /// Least received power at which it is received.
     pub sensitivity_w: f64,

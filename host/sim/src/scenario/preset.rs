@@ -64,6 +64,11 @@ pub const PRESETS: &[Preset] = &[
         toml: include_str!("presets/stm32l496.toml"),
     },
     Preset {
+        name: "m4",
+        about: "MNIST on ten of QEMU's Cortex-M4s, with the instructions they take for cycles",
+        toml: include_str!("presets/m4.toml"),
+    },
+    Preset {
         name: "demo",
         about: "MNIST on four boards of 100 samples that live on what they harvest; for `emulate`",
         toml: include_str!("presets/demo.toml"),

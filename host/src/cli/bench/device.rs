@@ -1,6 +1,10 @@
-//! `gleaner bench device`: has a firmware image train in its emulator and says what an epoch costs.
+//! `gleaner bench device`: has a firmware image do a round's work in its emulator and prints the cycles
+//! of every kind of work, as keys of a preset.
 
-use std::io::{IsTerminal, Write};
+mod keys;
+mod shards;
+
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,13 +16,11 @@ use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use crate::cli::board::emulated_board;
 use crate::cli::fleet::OptionalFleetArgs;
 use crate::cli::print::OutputError;
 use crate::cli::scenario::ScenarioArgs;
-use gleaner_learn::data::Dataset;
 use gleaner_learn::train::FixedModel;
 use gleaner_sim::fleet::{load_data, shape};
 use gleaner_sim::round::settings::cost_model;
@@ -29,13 +31,18 @@ use gleaner_station::device::emulator::figures::{StackDepth, keep};
 use gleaner_station::device::emulator::prepare;
 use gleaner_station::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_station::device::image::Program;
-use gleaner_station::device::shard::{ClientSamples, image, listed, with_lists};
 use gleaner_station::text::printable;
+
+use self::keys::DeviceKeys;
+use self::shards::{Ink, Shard};
 
 /// Bits a byte takes on a UART, and its speed.
 const UART: (f64, f64) = (10.0, 921_600.0);
 
-/// Count what an epoch costs a board, in the image that is flashed.
+/// Count the cycles of a board's work, in the image that is flashed.
+///
+/// The board trains, evaluates, codes, uploads and receives models in its emulator, on four shards of
+/// unlike size and ink. The last lines are keys of a preset's [device].
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: an RP2040 in rp2040js, an STM32L4R5 in Unicorn, or a Cortex-M4 in QEMU.
@@ -48,7 +55,7 @@ pub struct Args {
     fleet: OptionalFleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Samples in the board's shard, the first of the scenario's data.
+    /// Samples in the board's largest shard, the first of the scenario's data.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     samples: usize,
     /// Epochs to train; the figure is their mean.
@@ -101,6 +108,8 @@ struct Figures {
     download_over_floor: Option<f64>,
     stack_bytes: u32,
     stack_used_bytes: u32,
+    /// Counted cycles as keys of a preset.
+    device: DeviceKeys,
 }
 
 /// Effect of the flash cache on an epoch.
@@ -113,6 +122,17 @@ struct FlashFigures {
     wait_cycles_per_sample_and_epoch: u64,
     /// Counted in a run of its own, with a flash that answers at once.
     without_cache_per_sample_and_epoch: Option<u64>,
+}
+
+impl Args {
+    /// Returns whether shards have lists, if the user chose.
+    const fn listing(&self) -> Option<bool> {
+        match (self.lists, self.no_lists) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
 }
 
 /// Runs `gleaner bench device`.
@@ -140,25 +160,41 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(image) => image.clone(),
         None => board.ensure_for(Program::Client, network)?,
     };
-    let shard = shard_file(board, network, &data, args)?;
-    let train = |miss_cycles| {
+    let train = |shard: &Shard, miss_cycles| {
         let task = task(miss_cycles);
         let result = trial::train(board, &program, shard.path(), &task, |stage| {
-            spinner.set_message(format!("{board}: {stage}"));
+            spinner.set_message(format!("{board}: {} samples: {stage}", shard.load.samples));
         });
         checked((board, network), args, result)
     };
-    let result = train(args.xip_miss_cycles);
-    let ideal = match &result {
-        Ok(result) if result.flash.is_some() && args.xip_miss_cycles.is_none() => {
-            Some(train(Some(0)))
-        }
+    let shard = |samples, ink| Shard::write(board, network, &data, samples, ink, args.listing());
+    let first = shard(args.samples, Ink::Mixed)?;
+    let result = train(&first, args.xip_miss_cycles)?;
+    let ideal = match result.flash {
+        Some(_) if args.xip_miss_cycles.is_none() => Some(train(&first, Some(0))?),
         _ => None,
     };
+    let mut counted = vec![(first.load, result.pace)];
+    let half = args.samples.div_ceil(2);
+    for (samples, ink) in [
+        (half, Ink::Least),
+        (half, Ink::Most),
+        (args.samples.div_ceil(10), Ink::Mixed),
+    ] {
+        let shard = shard(samples, ink)?;
+        counted.push((shard.load, train(&shard, args.xip_miss_cycles)?.pace));
+    }
     spinner.finish_and_clear();
-    let (result, ideal) = (result?, ideal.transpose()?);
 
-    let figures = figures(emulator, &scenario, &result, ideal.as_ref(), network);
+    let device = DeviceKeys::of(board, &counted, result.written)?;
+    let figures = figures(
+        emulator,
+        &scenario,
+        &result,
+        ideal.as_ref(),
+        network,
+        device,
+    );
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
@@ -245,6 +281,7 @@ fn figures(
     result: &TrialResult,
     ideal: Option<&TrialResult>,
     network: Shape,
+    device: DeviceKeys,
 ) -> Figures {
     let report = &result.report;
     let per_epoch = report.cycles.0 / u64::from(report.epochs.max(1));
@@ -282,6 +319,7 @@ fn figures(
             .then(|| result.download.0 as f64 * 1e-6 / floor_s),
         stack_bytes,
         stack_used_bytes,
+        device,
     }
 }
 
@@ -367,41 +405,16 @@ fn print(figures: &Figures) -> Result<(), OutputError> {
             figures.stack_used_bytes, figures.stack_bytes
         ),
     )?;
-    Ok(())
-}
-
-/// Writes a shard for the emulator into a file that goes when it is dropped.
-fn shard_file(
-    board: Board,
-    network: Shape,
-    data: &Dataset,
-    args: &Args,
-) -> anyhow::Result<NamedTempFile> {
-    let (samples, set) = (args.samples, &data.train);
-    anyhow::ensure!(
-        (1..=set.labels.len()).contains(&samples),
-        "--samples {samples}: {} has 1 to {}",
-        data.name,
-        set.labels.len()
+    let device = &figures.device;
+    outln!(
+        "\n# [device], counted on {} shards; a pass over samples is off by {:.1} % at most",
+        device.shards.len(),
+        100.0 * device.largest_error
     );
-    let bytes = image(&ClientSamples {
-        client: 0,
-        inputs: u16::try_from(network.inputs)?,
-        classes: u16::try_from(network.classes)?,
-        pixels: &set.images[..network.inputs * samples],
-        labels: &set.labels[..samples],
-        key: None,
-    })?;
-    let room = board.built_for(network)?.shard().bytes as usize;
-    let bytes = match (args.lists, args.no_lists) {
-        (true, _) => listed(bytes, room),
-        (_, true) => bytes,
-        _ => with_lists(bytes, board, room),
-    };
-    let mut file = NamedTempFile::new().context("no temporary file")?;
-    file.write_all(&bytes)
-        .with_context(|| format!("cannot write {}", file.path().display()))?;
-    Ok(file)
+    for (key, value) in device.rows() {
+        outln!("{key} = {value}");
+    }
+    Ok(())
 }
 
 /// A spinner on a terminal, nothing elsewhere.

@@ -12,13 +12,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
 use super::row::{
-    CORTEX_M0_PLUS, CORTEX_M4, CORTEX_M33, DebugPort, Emulator, OneEpoch, Row, Uf2Drive, UsbId,
+    CORTEX_M0_PLUS, CORTEX_M4, CORTEX_M33, DebugPort, Emulator, FlashTimes, Row, Uf2Drive, UsbId,
 };
 
-/// Cycles of an STM32L4R5, without waits for flash, as in its emulator.
-const STM32L4R5_EPOCH: OneEpoch = OneEpoch {
-    fixed: 1.8e6,
-    per_sample: 43.4e3,
+/// A W25Q16JV, the flash chip of a Pico (datasheet, 9.6).
+const W25Q16JV: FlashTimes = FlashTimes {
+    erase_s: 45e-3,
+    program_s: 0.4e-3,
+};
+
+/// The flash of an STM32L4R5: a page of 4 KB, and 32 double words of 81.69 us (DS12023, 6.3.12).
+const STM32L4R5_FLASH: FlashTimes = FlashTimes {
+    erase_s: 22.02e-3,
+    program_s: 2.614e-3,
 };
 
 /// A board that the firmware runs on.
@@ -46,10 +52,7 @@ impl Board {
                 nickname: "pico",
                 core: CORTEX_M0_PLUS,
                 preset: "rp2040",
-                one_epoch: OneEpoch {
-                    fixed: 2.0e6,
-                    per_sample: 72e3,
-                },
+                flash: W25Q16JV,
                 emulator: Some(Emulator::Rp2040js),
                 boot_drive: Some(Uf2Drive {
                     product: "Pico",
@@ -79,8 +82,8 @@ impl Board {
                 nickname: "pico2",
                 core: CORTEX_M33,
                 preset: "rp2350",
-                // Not measured: what an STM32L4R5 takes, whose kernels run here.
-                one_epoch: STM32L4R5_EPOCH,
+                // Assumed: a Pico's.
+                flash: W25Q16JV,
                 emulator: None,
                 // Image and drive of ARM code in the secure state (datasheet, 5.5.3).
                 boot_drive: Some(Uf2Drive {
@@ -115,7 +118,7 @@ impl Board {
                 nickname: "nucleo",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
-                one_epoch: STM32L4R5_EPOCH,
+                flash: STM32L4R5_FLASH,
                 emulator: Some(Emulator::Unicorn),
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0432, 57.6.1); 0x470 is the family of the L4R5.
@@ -135,8 +138,11 @@ impl Board {
                 nickname: "nucleo",
                 core: CORTEX_M4,
                 preset: "stm32l496",
-                // Not measured: what an STM32L4R5 takes, whose kernels run here.
-                one_epoch: STM32L4R5_EPOCH,
+                // Assumed: an STM32L4R5's, whose pages are twice as large.
+                flash: FlashTimes {
+                    erase_s: 44.04e-3,
+                    ..STM32L4R5_FLASH
+                },
                 emulator: None,
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0351, 48.6.1); 0x461 is the family of the L496.
@@ -152,12 +158,9 @@ impl Board {
                 built: &board::M4,
                 nickname: "m4",
                 core: CORTEX_M4,
-                preset: "stm32l4r5",
-                // Instructions.
-                one_epoch: OneEpoch {
-                    fixed: 1.65e6,
-                    per_sample: 34e3,
-                },
+                preset: "m4",
+                // It stands for an STM32L4R5.
+                flash: STM32L4R5_FLASH,
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
                 }),

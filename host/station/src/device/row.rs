@@ -11,10 +11,10 @@ pub struct Row {
     pub nickname: &'static str,
     /// The core that runs the client.
     pub core: Core,
-    /// The scenario preset with its clock and the energy of a cycle.
+    /// The scenario preset with its clock, the energy of a cycle and the cycles of its work.
     pub preset: &'static str,
-    /// Cycles of an order of one epoch.
-    pub one_epoch: OneEpoch,
+    /// Times of the flash that keeps its model, from the data sheet.
+    pub flash: FlashTimes,
     /// Emulator of the board, if there is one.
     pub emulator: Option<Emulator>,
     /// The drive it shows in boot mode, if it does.
@@ -25,15 +25,13 @@ pub struct Row {
     pub usb: &'static [UsbId],
 }
 
-/// The cycles of an order of one epoch of the digits, the evaluation that ends it included, as a line
-/// through what emulated boards counted with 50 to 200 samples, the flash cache of a Pico included; `cargo figures demo`
-/// counts them again.
+/// Typical times of a flash memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OneEpoch {
-    /// Whatever the samples.
-    pub fixed: f64,
-    /// For each of them.
-    pub per_sample: f64,
+pub struct FlashTimes {
+    /// Erasing 4 KB.
+    pub erase_s: f64,
+    /// Programming 256 bytes.
+    pub program_s: f64,
 }
 
 /// The drive of a boot loader that takes UF2 files.

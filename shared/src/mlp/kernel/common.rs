@@ -301,6 +301,18 @@ fn step_by<const IN: usize, const HID: usize>(
     *rng = bits;
 }
 
+/// Writes numbers in units of 2^-16 as codes from -127 to 127, each rounded by the lower half of a random
+/// word.
+#[inline]
+pub(crate) fn round_codes(numbers: &[i32], codes: &mut [u8], rng: &mut Rng) {
+    let mut bits = rng.clone();
+    for (number, code) in numbers.iter().zip(codes) {
+        let rounded = (number + i32::from(bits.next_u32() as u16)) >> 16;
+        *code = rounded.clamp(-127, 127) as u8;
+    }
+    *rng = bits;
+}
+
 /// Adds sums to `out`, which saturates.
 #[inline(always)]
 pub(crate) fn add(out: &mut [i32], sums: &[i32]) {

@@ -47,8 +47,9 @@ mod common;
 mod portable;
 
 pub(crate) use chosen::{
-    ErrorRow, activate, backward, begin, list_block, list_column, list_errors, list_pixels,
-    list_row, load, locate, place, round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
+    ErrorRow, activate, backward, begin, difference, list_block, list_column, list_errors,
+    list_pixels, list_row, load, locate, place, round_codes, round_errors, step_row, store,
+    sum_errors, sum_pixels, sum_rows,
 };
 
 /// One row of a sum and its factor.

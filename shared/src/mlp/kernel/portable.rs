@@ -3,8 +3,8 @@
 
 use super::common::add;
 pub(crate) use super::common::{
-    activate, backward, list_block, list_column, list_errors, list_pixels, list_row, round_errors,
-    step_row, sum_pixels, sum_unit as backward_unit,
+    activate, backward, list_block, list_column, list_errors, list_pixels, list_row, round_codes,
+    round_errors, step_row, sum_pixels, sum_unit as backward_unit,
 };
 use super::{Entry, Shift};
 
@@ -31,6 +31,12 @@ pub(crate) fn begin<const W: usize>(biases: &[i32; W], sums: &mut [i32; W]) {
 #[inline(always)]
 pub(crate) fn load<const W: usize>(row: &[i16; W], column: usize) -> i16 {
     row[column]
+}
+
+/// Returns weight `column` of a row less that of another.
+#[inline(always)]
+pub(crate) fn difference<const W: usize>(row: &[i16; W], base: &[i16; W], column: usize) -> i32 {
+    i32::from(row[column]) - i32::from(base[column])
 }
 
 /// Writes weight `column` of a row.

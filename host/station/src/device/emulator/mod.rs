@@ -4,6 +4,7 @@
 //! An emulated board is a child process with its UART on a TCP port; the time of a
 //! [`runner::Lockstep`] is under the caller's control, for tests that measure emulated time.
 
+pub mod count;
 pub mod figures;
 mod kind;
 pub mod line;

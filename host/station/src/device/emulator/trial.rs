@@ -1,12 +1,13 @@
-//! One training order on one emulated board, to measure the cost of an epoch.
+//! One round of a measured, emulated board: what its cycle counter says of every kind of work.
 
 use std::path::Path;
 
-use gleaner_shared::units::Micros;
+use gleaner_shared::energy::{Pace, Phase};
+use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
-    About, DeclineReason, DeviceToHost, HostToDevice, ModelHash, Order, Payload, Provision,
-    RejectReason, Report,
+    About, DeclineReason, DeviceToHost, HostToDevice, Mark, MeasureRefusal, MeasureStep, ModelHash,
+    Order, Payload, Provision, RejectReason, Report, RoundMark,
 };
 use gleaner_shared::wire::{FrameBuffer, Insecure, MAX_TRANSFER};
 
@@ -14,6 +15,9 @@ use super::EmulatorError;
 use super::line::Line;
 use super::runner::Stat;
 use crate::device::Board;
+
+/// Time that a board is left alone to write a step to its flash and the next.
+const QUIET: Micros = Micros(500_000);
 
 /// Error of a trial.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +41,9 @@ pub enum TrialError {
     /// The board declines the order.
     #[error("the board declines to train: {0:?}")]
     Declined(DeclineReason),
+    /// The board refuses to be measured.
+    #[error("the board refuses to be measured: {0:?}")]
+    Unmeasured(MeasureRefusal),
 }
 
 /// The task of a trial.
@@ -67,6 +74,13 @@ pub struct TrialResult {
     pub stack_bytes: (u32, u32),
     /// Reads of the flash from the order to the end of the last epoch, where its cache is modelled.
     pub flash: Option<FlashReads>,
+    /// Cycles that the board counted for every kind of work.
+    pub pace: Pace,
+    /// Energy that the board reserved for the order.
+    pub reserved: PicoJoules,
+    /// Sectors erased and pages programmed to keep the round and its model; `None` of a board that
+    /// keeps neither.
+    pub written: Option<(u32, u32)>,
 }
 
 /// Reads of the flash by both cores.
@@ -118,10 +132,12 @@ pub fn train(
     let mut talk = Conversation {
         line,
         link: HostLink::new(Insecure, [7; 32], timing),
-        source: task.model,
+        source: task.model.to_vec(),
         store: vec![0; MAX_TRANSFER],
         input: Vec::new(),
         frame: FrameBuffer::new(),
+        marks: Vec::new(),
+        written: None,
         // An epoch takes a second or two of the board's time.
         patience: Micros(60_000_000 * (1 + u64::from(task.order.epochs))),
     };
@@ -136,10 +152,15 @@ pub fn train(
         matches!(message, DeviceToHost::Provisioned { .. }).then_some(())
     })?;
 
+    let written = talk.written;
+    talk.measure(0, MeasureStep::Begin)?;
+    talk.leave_alone()?;
+
     stage("sending the model");
     let begin = talk.line.now();
-    let model = talk.deliver()?;
+    let model = talk.deliver(Payload::Model)?;
     let download = talk.line.now().saturating_sub(begin);
+    talk.leave_alone()?;
 
     stage("training");
     let order = Order {
@@ -184,14 +205,35 @@ pub fn train(
             instructions: after.instructions - before.instructions,
             flash_waits: after.flash_waits - before.flash_waits,
         });
-    talk.say(HostToDevice::Inspect, "inspecting")?;
-    let stack_bytes = talk.answer("inspecting", |message| match message {
-        DeviceToHost::Stack {
-            available_bytes,
-            used_bytes,
-        } => Some((*available_bytes, *used_bytes)),
+
+    stage("receiving its update");
+    let length = talk.until("uploading", |event| match event {
+        Event::Received(offer) => Some(offer.len as usize),
         _ => None,
     })?;
+    stage("closing the round");
+    // A change is coded as an update is.
+    talk.source = talk.store[..length].to_vec();
+    let mark = RoundMark {
+        run: order.run,
+        round: order.round,
+        model,
+    };
+    talk.say(
+        HostToDevice::Commit {
+            mark,
+            counted: true,
+        },
+        "closing the round",
+    )?;
+    let stack_bytes = talk.rest()?;
+    let saved = talk.written;
+    stage("sending a change");
+    talk.deliver(Payload::Update)?;
+    talk.leave_alone()?;
+    talk.measure(1, MeasureStep::End)?;
+    talk.rest()?;
+    let pace = pace(&talk.marks, report.epochs);
     Ok(TrialResult {
         about,
         report,
@@ -199,21 +241,52 @@ pub fn train(
         download,
         stack_bytes,
         flash,
+        pace,
+        reserved: reply.reserved,
+        written: (saved.zip(written))
+            .map(|(after, before)| (after.0 - before.0, after.1 - before.1)),
     })
 }
 
+/// Returns the cycles of every kind of work: a whole model comes before training, a change after the
+/// upload.
+fn pace(marks: &[Mark], epochs: u16) -> Pace {
+    let first = |phase| marks.iter().position(|mark| mark.phase == phase);
+    let trained = first(Phase::Train).unwrap_or(marks.len());
+    let uploaded = first(Phase::Transmit).unwrap_or(marks.len());
+    let sum = |marks: &[Mark], phase| {
+        let marks = marks.iter().filter(|mark| mark.phase == phase);
+        Cycles(marks.map(|mark| mark.cycles.0).sum())
+    };
+    let (before, after) = (&marks[..trained], &marks[uploaded..]);
+    Pace {
+        epoch: Cycles(sum(marks, Phase::Train).0 / u64::from(epochs.max(1))),
+        evaluate: sum(marks, Phase::Evaluate),
+        apply_change: sum(after, Phase::Apply),
+        apply_whole: sum(before, Phase::Apply),
+        encode: sum(marks, Phase::Encode),
+        open_change: sum(after, Phase::Receive),
+        open_whole: sum(before, Phase::Receive),
+        seal: sum(marks, Phase::Transmit),
+    }
+}
+
 /// The host's end of the line to the board.
-struct Conversation<'a> {
+struct Conversation {
     line: Line,
     link: HostLink<Insecure>,
-    source: &'a [u8],
+    source: Vec<u8>,
     store: Vec<u8>,
     input: Vec<u8>,
     frame: FrameBuffer,
+    /// Phases of the measured board.
+    marks: Vec<Mark>,
+    /// Sectors erased and pages programmed since the board was new.
+    written: Option<(u32, u32)>,
     patience: Micros,
 }
 
-impl Conversation<'_> {
+impl Conversation {
     /// Runs until `wanted` returns a value.
     fn until<T>(
         &mut self,
@@ -229,6 +302,7 @@ impl Conversation<'_> {
             self.input.drain(..taken);
             match event.or_else(|| self.link.poll(now)) {
                 Some(event) => {
+                    self.note(&event);
                     if let Some(found) = wanted(&event) {
                         return Ok(found);
                     }
@@ -241,11 +315,26 @@ impl Conversation<'_> {
                 None => {}
             }
             let mut out = Vec::new();
-            while let Some(bytes) = self.link.transmit(now, self.source, &mut self.frame) {
+            while let Some(bytes) = self.link.transmit(now, &self.source, &mut self.frame) {
                 out.extend_from_slice(bytes);
             }
             let wake = self.link.next_wake().unwrap_or(deadline).min(deadline);
             self.input = self.line.exchange(&out, wake.max(now))?;
+        }
+    }
+
+    /// Does what an event asks for, whatever is waited for.
+    fn note(&mut self, event: &Event<HostEnd>) {
+        match event {
+            Event::Message(DeviceToHost::Mark(mark)) => self.marks.push(*mark),
+            Event::Message(DeviceToHost::FlashUse {
+                erases, programs, ..
+            }) => self.written = Some((*erases, *programs)),
+            Event::Offered(_) => {
+                // The board repeats an offer whose answer found no room.
+                let _ = self.link.accept(&self.store);
+            }
+            _ => {}
         }
     }
 
@@ -267,11 +356,64 @@ impl Conversation<'_> {
         sent.map_err(|_| TrialError::Session(doing))
     }
 
-    /// Sends the model and waits until it has arrived.
-    fn deliver(&mut self) -> Result<ModelHash, TrialError> {
+    /// Takes a step of the measurement.
+    fn measure(&mut self, number: u32, step: MeasureStep) -> Result<(), TrialError> {
+        const DOING: &str = "measuring";
+        self.say(HostToDevice::Measure { number, step }, DOING)?;
+        let refused = self.answer(DOING, |message| match *message {
+            DeviceToHost::Measured {
+                number: of,
+                refused,
+            } if of == number => Some(refused),
+            _ => None,
+        })?;
+        refused.map_or(Ok(()), |reason| Err(TrialError::Unmeasured(reason)))
+    }
+
+    /// Waits until the board writes nothing more to its flash; returns the size of its stack, and its
+    /// largest use.
+    fn rest(&mut self) -> Result<(u32, u32), TrialError> {
+        const DOING: &str = "inspecting";
+        loop {
+            let before = self.written;
+            self.say(HostToDevice::Inspect, DOING)?;
+            let mut stack = None;
+            self.answer(DOING, |message| match message {
+                DeviceToHost::Stack {
+                    available_bytes,
+                    used_bytes,
+                } => {
+                    stack = Some((*available_bytes, *used_bytes));
+                    None
+                }
+                DeviceToHost::Supply(_) => Some(()),
+                _ => None,
+            })?;
+            match stack {
+                Some(stack) if self.written == before => return Ok(stack),
+                _ => {}
+            }
+            self.leave_alone()?;
+        }
+    }
+
+    /// Leaves the board alone for a while: it writes to its flash while its line is quiet, and applies
+    /// a model without hearing the line.
+    fn leave_alone(&mut self) -> Result<(), TrialError> {
+        let patience = std::mem::replace(&mut self.patience, QUIET);
+        let quiet = self.until("waiting", |_| None::<()>);
+        self.patience = patience;
+        match quiet {
+            Ok(()) | Err(TrialError::Silent { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a model or a change and waits until it has arrived.
+    fn deliver(&mut self, payload: Payload) -> Result<ModelHash, TrialError> {
         const DOING: &str = "sending the model";
         let now = self.line.now();
-        let offer = self.link.offer(now, Payload::Model, None, self.source);
+        let offer = self.link.offer(now, payload, None, &self.source);
         let offer = offer.map_err(|_| TrialError::Session(DOING))?;
         self.until(DOING, |event| match event {
             Event::Delivered(_) => Some(Ok(offer.hash)),

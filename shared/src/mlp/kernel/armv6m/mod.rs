@@ -12,12 +12,14 @@
 //! cycles a walk and entry with weights, 29 with errors, 11 in the last one.
 #![allow(unsafe_code)]
 
+mod codes;
 mod errors;
 mod lists;
 mod step;
 mod units;
 mod walks;
 
+pub(crate) use self::codes::round_codes;
 pub(crate) use self::errors::{ErrorRow, sum_errors};
 pub(crate) use self::lists::{list_column, list_row};
 pub(crate) use self::step::step_row;
@@ -48,6 +50,16 @@ const fn flip<const W: usize>(column: usize) -> i16 {
 #[inline(always)]
 pub(crate) fn load<const W: usize>(row: &[i16; W], column: usize) -> i16 {
     row[column] ^ flip::<W>(column)
+}
+
+/// Returns weight `column` of a row less that of another. Flipped, both are 2^15 more as unsigned numbers.
+#[inline(always)]
+pub(crate) fn difference<const W: usize>(row: &[i16; W], base: &[i16; W], column: usize) -> i32 {
+    if flip::<W>(column) == 0 {
+        portable::difference(row, base, column)
+    } else {
+        i32::from(row[column] as u16) - i32::from(base[column] as u16)
+    }
 }
 
 /// Writes weight `column` of a row.

@@ -27,8 +27,8 @@ pub(crate) use self::step::step_row;
 pub(crate) use self::units::{backward, round_errors};
 use self::walks::{add_twos, add_words, first_turn, walk_of_two};
 pub(crate) use super::arm::{list_block, locate, locate_error};
-pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
-pub(crate) use super::portable::{load, pixel_word, store};
+pub(crate) use super::common::{list_errors, round_codes, sum_unit as backward_unit};
+pub(crate) use super::portable::{difference, load, pixel_word, store};
 use super::{Entry, arm};
 
 /// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
