@@ -160,7 +160,7 @@ mod tests {
                 &[Some(Board::Rp2040), None, Some(Board::Rp2040)][..],
                 "rp2040",
             ),
-            (&[Some(Board::Stm32l4r5), Some(Board::M4)], "stm32l4r5"),
+            (&[Some(Board::M4), Some(Board::M4)], "m4"),
             (&[Some(Board::Rp2040), Some(Board::M4)], "demo"),
             (&[None], "demo"),
         ] {
