@@ -155,8 +155,7 @@ fn a_network_that_does_not_fit_is_refused_before_anything_is_built() {
     }
 }
 
-/// `gleaner emulate --boards rp2040:2 --simulated 8 --run --preset har --rounds 3`: ten people with a watch,
-/// two of whom wear a Pico.
+/// Runs three rounds of preset `har`: ten people with a watch, two of whom wear a Pico.
 #[test]
 fn three_rounds_of_har_with_two_picos_end_with_the_simulations_model() {
     if image_for(Board::Rp2040, Program::Client, WINDOWS).is_none() {

@@ -46,6 +46,7 @@ impl List {
         entry.key = key.map(SecretKey);
         let fleet = FleetFile {
             clients: vec![entry],
+            ..FleetFile::default()
         };
         write_private(&path, fleet.to_toml()).unwrap();
         Self {

@@ -164,7 +164,10 @@ pub async fn fleet_of_run(scenario: &Scenario, boards: &[Board]) -> FleetFile {
         }
         clients.push(entry);
     }
-    FleetFile { clients }
+    FleetFile {
+        preset: None,
+        clients,
+    }
 }
 
 async fn serve_until_it_leaves(mut client: Client) -> io::Result<u16> {
@@ -347,7 +350,10 @@ impl ListeningStation {
             entry
         };
         let clients = (0..clients).map(entry).collect();
-        let boards = ExpectedBoards::of(&FleetFile { clients });
+        let boards = ExpectedBoards::of(&FleetFile {
+            clients,
+            ..FleetFile::default()
+        });
         let calls = Arc::new(ListenerStatus::default());
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = Listener::bind(address, boards.clone(), Arc::clone(&calls)).expect("a port");

@@ -139,6 +139,7 @@ pub fn emulated_fleet(boards: &[Board], simulated: usize) -> FleetFile {
     let entry = |(id, link)| Entry::new(format!("client-{id}"), id, link);
     FleetFile {
         clients: (0..).zip(emulated.chain(simulated)).map(entry).collect(),
+        ..FleetFile::default()
     }
 }
 

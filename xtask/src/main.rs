@@ -6,6 +6,7 @@ mod book;
 mod clock;
 mod count;
 mod licence;
+mod pages;
 mod process;
 mod setup;
 mod size;
@@ -53,6 +54,11 @@ enum Task {
         #[command(flatten)]
         options: board::Options,
     },
+    /// Run the code blocks of the documentation with `target/release/gleaner`, or GLEANER_PROGRAM.
+    Pages {
+        /// Run only the pages whose path contains this word.
+        page: Option<String>,
+    },
     /// Build every board's image and report its flash, RAM, stack and the cycles of a sealed frame.
     Size {
         /// Print the report as JSON.
@@ -71,6 +77,7 @@ fn main() -> ExitCode {
             Task::Test { only, engines } => suite::run(only.as_deref(), engines),
             Task::Firmware { board, options } => setup::toolchain::prepare()
                 .and_then(|toolchain| board::build_one(&board, &options, &toolchain)),
+            Task::Pages { page } => pages::run(page.as_deref()),
             Task::Size { json } => setup::toolchain::prepare().and_then(|toolchain| {
                 board::build_all(&toolchain)?;
                 size::report(json)

@@ -8,7 +8,7 @@ use crate::clock::{Clock, Taken};
 use crate::count::Count;
 use crate::setup::toolchain::DeviceToolchain;
 use crate::testing::{self, FEATURES};
-use crate::{board, book, licence, process, setup, size, wheel, words};
+use crate::{board, book, licence, pages, process, setup, size, wheel, words};
 
 struct Suite {
     toolchain: DeviceToolchain,
@@ -18,7 +18,7 @@ struct Suite {
 /// The name of a step and the function that runs it.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("format", |_| {
         process::run(process::cargo().args(["fmt", "--all", "--check"]))
     }),
@@ -53,6 +53,8 @@ const STEPS: [Step; 13] = [
         let count = &mut suite.count;
         wheel::test(|line| count.read(line))
     }),
+    // At the end: they call what the steps before them built.
+    ("pages", |suite| pages::test(None, &mut suite.count)),
 ];
 
 /// A command of cargo for all packages with all features.

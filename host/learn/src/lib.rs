@@ -79,3 +79,8 @@ pub mod data;
 pub mod partition;
 pub mod server;
 pub mod train;
+
+/// The page on training, whose example is tested with those of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/reference/training.md")]
+struct Page;

@@ -11,7 +11,6 @@ use super::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
 use gleaner_station::doctor::{Options, examine};
 use gleaner_station::fleet_file::FleetFile;
-use gleaner_station::setup::overrides;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -32,7 +31,7 @@ pub struct Args {
 /// Runs `gleaner doctor`; exit code 1 means that something needs fixing.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let fleet = FleetFile::read(args.fleet.path())?;
-    let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
+    let scenario = args.scenario.resolve_for(&fleet, &[])?;
     let data = fleet::load_data(&scenario)?;
     let options = Options {
         patience: Duration::from_secs(args.patience_s),

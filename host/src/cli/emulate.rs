@@ -77,6 +77,7 @@ impl BoardCounts {
             Entry::new(format!("{stem}-{id}"), id, link)
         };
         FleetFile {
+            preset: None,
             clients: (0..).zip(kinds.chain(others)).map(entry).collect(),
         }
     }
@@ -89,7 +90,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         !fleet.clients.is_empty(),
         "--boards is empty: there is nothing to emulate"
     );
-    if args.rounds.scenario.preset == demo::PRESET {
+    fleet.preset = Some(args.rounds.scenario.preset().to_owned());
+    if args.rounds.scenario.preset() == demo::PRESET {
         let scenario = args.rounds.resolve(&fleet)?;
         demo::fill_stores(&mut fleet, &scenario);
     }
@@ -126,11 +128,10 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     write_private(&file, fleet.to_toml())
         .with_context(|| format!("cannot write {}", file.display()))?;
     outln!(
-        "\n{} is written; now run, with the same --seed and --set:\n  gleaner run --fleet {} --preset {}\n\
+        "\n{} is written; now run, with the same --seed and --set:\n  gleaner run --fleet {}\n\
          The boards run until standard input ends (Ctrl-D) or Ctrl-C.",
         file.display(),
-        file.display(),
-        args.rounds.scenario.preset
+        file.display()
     );
     let stop = Stop::on_signals();
     let ended = stop.clone();

@@ -50,7 +50,7 @@ mod reading {
     use gleaner_station::device::logs::{Dictionary, Line, UpChannel};
     use gleaner_station::device::probe::{Attached, Lister};
     use gleaner_station::fleet_file::{Entry, FleetFile};
-    use gleaner_station::setup::{overrides, shards};
+    use gleaner_station::setup::shards;
     use gleaner_station::text::printable;
 
     /// Between two reads; the board's buffer holds 1,024 bytes, some fifty lines.
@@ -102,7 +102,7 @@ mod reading {
         entry: &Entry,
         (board, image): (Board, &Path),
     ) -> anyhow::Result<Machine> {
-        let scenario = args.scenario.resolve_with(&overrides(fleet))?;
+        let scenario = args.scenario.resolve_for(fleet, &[])?;
         let data = fleet::load_data(&scenario)?;
         let shards = shards(&scenario, &data, |client| fleet.key_of(ClientId(client)))?;
         // The emulator says that it is ready after it has read the file.

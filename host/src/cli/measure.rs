@@ -13,7 +13,7 @@ use gleaner_sim::fleet::{load_data, shape};
 use gleaner_station::fleet_file::{Entry, FleetFile, Place};
 use gleaner_station::link::Endpoint;
 use gleaner_station::service::measure::{Measured, Plan, measure};
-use gleaner_station::setup::{overrides, shards, start_machine};
+use gleaner_station::setup::{shards, start_machine};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::fleet::FleetArgs;
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (place, machine) = match entry.place() {
         Some(place) => (place, None),
         None if emulated => {
-            let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
+            let scenario = args.scenario.resolve_for(&fleet, &[])?;
             let data = load_data(&scenario)?;
             let network = shape(&scenario, &data)?;
             let shards = shards(&scenario, &data, |client| fleet.key_of(ClientId(client)))?;

@@ -27,7 +27,6 @@ use gleaner_sim::report::{Live, write_run};
 use gleaner_sim::run::{Inputs, Observer, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::books::Books;
-use gleaner_station::demo;
 use gleaner_station::device::emulator::prepare;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience, Listener, StationError};
@@ -35,7 +34,7 @@ use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::{FleetFile, find_in, write_private};
 use gleaner_station::link::faults::Faults;
 use gleaner_station::listener::{self, ListenerStatus};
-use gleaner_station::setup::{self, Options};
+use gleaner_station::setup::Options;
 use gleaner_station::stop::{INTERRUPTED, Stop};
 use gleaner_station::{BoardsReport, LEDGERS_DIFFER};
 
@@ -118,7 +117,7 @@ pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<Ex
     prepare_for(fleet, &scenario, &data)?;
     let directory = match &args.out {
         Some(path) => RunDirectory::new(path),
-        None => fresh_directory(&args.scenario.preset, &scenario),
+        None => fresh_directory(args.scenario.of(fleet).preset(), &scenario),
     };
     anyhow::ensure!(
         !directory.is_started(),
@@ -140,19 +139,13 @@ pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<Ex
 impl RoundArgs {
     /// Resolves the scenario for a fleet.
     pub(super) fn resolve(&self, fleet: &FleetFile) -> anyhow::Result<Scenario> {
-        let mut overrides = setup::overrides(fleet);
         let scheduler = self.scheduler.iter();
-        overrides.extend(scheduler.map(|it| Override::new("run.scheduler", it.to_string())));
+        let scheduler = scheduler.map(|it| Override::new("run.scheduler", it.to_string()));
         let mut scenario = self.scenario.clone();
-        if scenario.preset == demo::PRESET {
-            let common = scenario.resolve_with(&overrides)?;
-            let classes = demo::classes(fleet, &common, &scenario.overrides)?;
-            scenario.overrides.insert(0, classes);
-        }
         // A round with boards takes seconds, its checkpoint does not: none is done twice.
         let every = Override::new("run.checkpoint_every", 1);
         scenario.overrides.insert(0, every);
-        Ok(scenario.resolve_with(&overrides)?)
+        scenario.resolve_for(fleet, &scheduler.collect::<Vec<_>>())
     }
 }
 

@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = args.scenario.resolve_with(&scheduler)?;
     let directory = match &args.out {
         Some(path) => RunDirectory::new(path),
-        None => fresh_directory(&args.scenario.preset, &scenario),
+        None => fresh_directory(args.scenario.preset(), &scenario),
     };
     args.record.write(&scenario, &directory)?;
     let instances = args.record_instances.as_deref();

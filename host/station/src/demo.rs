@@ -122,6 +122,7 @@ mod tests {
                 .zip(all)
                 .map(|(id, link)| Entry::new(format!("client-{id}"), id, link))
                 .collect(),
+            ..FleetFile::default()
         }
     }
 

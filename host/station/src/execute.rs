@@ -282,6 +282,7 @@ mod tests {
     fn a_run_whose_fleet_cannot_be_set_up_leaves_nothing_behind() {
         let fleet = FleetFile {
             clients: vec![Entry::new("board", 0, Link::Incoming { device: None })],
+            ..FleetFile::default()
         };
         let mut sets = setup::overrides(&fleet);
         sets.push(Override::new("partition.mean_samples", 20));

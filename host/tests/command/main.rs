@@ -4,6 +4,7 @@ mod bad_input;
 mod boards;
 mod channel;
 mod energy;
+mod fleet;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod golden;

@@ -164,7 +164,11 @@ fn a_table_becomes_a_model_that_a_pico_classifies_with() {
     }
     assert!(answers[2]["label"].is_u64(), "{answers}");
     // A scenario of another network is refused.
-    fail_naming(&cache, &infer.replace("gestures.toml", "har"), "192-50-7");
+    fail_naming(
+        &cache,
+        &infer.replace("gestures.toml", "har-rp2040"),
+        "192-50-7",
+    );
 }
 
 #[test]

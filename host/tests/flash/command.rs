@@ -9,6 +9,8 @@ use crate::support::{Folder, Run};
 
 /// A Nucleo with a probe that does not exist, a Pico, a board without a chip, a simulated client.
 const FLEET: &str = r#"
+    preset = "demo"
+
     [[client]]
     name = "nucleo"
     id = 0

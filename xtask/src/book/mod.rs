@@ -43,7 +43,7 @@ pub fn check() -> Result<()> {
 }
 
 /// Returns the pages in a folder and its visible subfolders.
-fn pages_in(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+pub fn pages_in(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let folder = folder.as_ref();
     let entries = std::fs::read_dir(folder);
     let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;

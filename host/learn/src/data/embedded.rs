@@ -66,7 +66,7 @@ pub fn mnist_subset() -> Result<Dataset, DataError> {
     })
 }
 
-/// Returns shape and classes of a set inside the program.
+/// Returns shape, classes and training samples of a set inside the program.
 pub(super) const fn facts(kind: DatasetKind) -> Facts {
     match kind {
         DatasetKind::Har => Facts {
@@ -76,6 +76,7 @@ pub(super) const fn facts(kind: DatasetKind) -> Facts {
                 channels: 1,
             },
             classes: 7,
+            train: 2_775,
         },
         DatasetKind::Digits => Facts {
             shape: Shape {
@@ -84,10 +85,12 @@ pub(super) const fn facts(kind: DatasetKind) -> Facts {
                 channels: 1,
             },
             classes: 10,
+            train: 1_442,
         },
         _ => Facts {
             shape: Shape::MNIST,
-            classes: 10,
+            classes: CLASSES,
+            train: TRAIN_PER_CLASS * CLASSES,
         },
     }
 }
@@ -183,8 +186,8 @@ mod tests {
         ] {
             let (set, known) = (load(kind).unwrap(), facts(kind));
             assert_eq!(
-                (set.shape, set.classes),
-                (known.shape, known.classes),
+                (set.shape, set.classes, set.train.len()),
+                (known.shape, known.classes, known.train),
                 "{kind}"
             );
             assert_eq!(set.name, kind.to_string());

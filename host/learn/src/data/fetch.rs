@@ -243,6 +243,7 @@ mod tests {
         format: idx::FORMAT,
         shape: Shape::MNIST,
         classes: 10,
+        train: 0,
         names: &[],
         files: &[DataFile {
             name: "greeting",

@@ -119,12 +119,13 @@ pub(super) fn is_plain(name: &str) -> bool {
     first && all && name.len() <= LONGEST
 }
 
-/// Shape and number of classes of a set, known before it is loaded.
+/// Shape and numbers of classes and training samples of a set, known before it is loaded.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub shape: Shape,
     pub classes: usize,
+    pub train: usize,
 }
 
 impl Facts {
@@ -135,7 +136,7 @@ impl Facts {
     }
 }
 
-/// Returns shape and classes of a set without loading it. A non-empty `directory` holds its files.
+/// Returns shape, classes and training samples of a set without loading it. A non-empty `directory` holds its files.
 ///
 /// # Errors
 /// When there is no such set, or the header of an imported one is damaged.
@@ -145,6 +146,7 @@ pub fn facts(name: &DatasetName, directory: &Path) -> Result<Facts, DataError> {
             Some(set) => Facts {
                 shape: set.shape,
                 classes: set.classes,
+                train: set.train,
             },
             None => embedded::facts(kind),
         });
@@ -153,6 +155,7 @@ pub fn facts(name: &DatasetName, directory: &Path) -> Result<Facts, DataError> {
     Ok(Facts {
         shape: header.shape(),
         classes: header.classes.len(),
+        train: usize::try_from(header.train).unwrap_or(usize::MAX),
     })
 }
 
@@ -247,7 +250,7 @@ mod tests {
         writer.finish().unwrap();
         let name = "watch".parse().unwrap();
         let known = facts(&name, folder.path()).unwrap();
-        assert_eq!((known.inputs(), known.classes), (4, 2));
+        assert_eq!((known.inputs(), known.classes, known.train), (4, 2, 3));
         let set = load_from(&name, folder.path()).unwrap();
         assert_eq!(
             (set.name.as_str(), set.train.len(), set.inputs()),

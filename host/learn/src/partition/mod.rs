@@ -14,6 +14,7 @@ use crate::data::Dataset;
 
 pub mod degree;
 pub mod dirichlet;
+mod fit;
 pub mod natural;
 pub mod plot;
 pub mod shards;
@@ -129,8 +130,7 @@ pub enum PartitionError {
     /// A pool of samples is too small: `left` of its `total` samples remain for the first client that
     /// wants more.
     #[error(
-        "client {client} needs {wanted} more samples of {pool}, but only {left} of {total} are \
-         left; use fewer clients, a smaller mean, or a larger data set"
+        "client {client} needs {wanted} more samples of {pool}, but only {left} of {total} are left"
     )]
     Exhausted {
         client: usize,
@@ -138,6 +138,19 @@ pub enum PartitionError {
         wanted: usize,
         left: usize,
         total: usize,
+    },
+    /// The clients' shares are too large for the data; `mean` and `deviation` fit.
+    #[error(
+        "{clients} clients of some {wanted} samples do not fit the data: {short}; set \
+         partition.mean_samples = {mean} and partition.std_samples = {deviation}, a lower \
+         clients.count, or a larger data.dataset"
+    )]
+    TooLarge {
+        clients: usize,
+        wanted: f64,
+        mean: f64,
+        deviation: f64,
+        short: Box<Self>,
     },
     /// Too few samples are left for validation.
     #[error(
@@ -215,6 +228,31 @@ pub fn split(
     seed: u64,
 ) -> Result<Partition, PartitionError> {
     check(plan, labels.len())?;
+    deal_all(plan, labels, classes, seed).map_err(|short| {
+        let fits = |smaller: &Plan| deal_all(smaller, labels, classes, seed).is_ok();
+        let first = plan.fitted(labels.len(), classes).scaled(1.0);
+        let smaller = std::iter::successors(Some(first), |last| Some(last.scaled(0.9)));
+        let mut smaller = smaller.take_while(|it| it.mean_samples >= 1.0);
+        match smaller.find(fits) {
+            Some(smaller) => PartitionError::TooLarge {
+                clients: plan.clients,
+                wanted: plan.mean_samples,
+                mean: smaller.mean_samples,
+                deviation: smaller.deviation_samples,
+                short: Box::new(short),
+            },
+            None => short,
+        }
+    })
+}
+
+/// Deals the samples of a plan whose parameters are in range.
+fn deal_all(
+    plan: &Plan,
+    labels: &[u8],
+    classes: usize,
+    seed: u64,
+) -> Result<Partition, PartitionError> {
     let sizes = size::draw(plan, seed);
     let clients = match plan.scheme {
         Scheme::Degree { degree } => degree::split(degree, &sizes, labels, classes, seed),

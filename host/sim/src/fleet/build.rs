@@ -9,7 +9,9 @@ use rayon::ThreadPoolBuildError;
 use crate::round::{Examiner, Fleet, FleetError, Score};
 use crate::scenario::{ClientKind, Scenario};
 use gleaner_learn::data::{self, DataError, Dataset, Facts, Samples};
-use gleaner_learn::partition::{self, Parameters, Partition, PartitionError, Scheme, validation};
+use gleaner_learn::partition::{
+    self, Parameters, Partition, PartitionError, Plan, Scheme, validation,
+};
 use gleaner_learn::train::{
     Engine, FixedClient, FixedModel, Kernel, KernelError, Model, NetworkError, Objective, Tensor,
     TooLarge,
@@ -93,19 +95,37 @@ pub fn scheme(scenario: &Scenario) -> Scheme {
     })
 }
 
+/// Returns the plan of a scenario's partition.
+fn plan(scenario: &Scenario) -> Plan {
+    Plan {
+        scheme: scheme(scenario),
+        clients: scenario.clients.count,
+        mean_samples: scenario.partition.mean_samples,
+        deviation_samples: scenario.partition.std_samples,
+    }
+}
+
 /// Deals the training samples of a scenario.
 ///
 /// # Errors
 /// When the data do not suffice.
 pub fn deal(scenario: &Scenario, data: &Dataset) -> Result<Partition, PartitionError> {
-    let rule = &scenario.partition;
-    let plan = partition::Plan {
-        scheme: scheme(scenario),
-        clients: scenario.clients.count,
-        mean_samples: rule.mean_samples,
-        deviation_samples: rule.std_samples,
+    partition::deal(&plan(scenario), data, scenario.run.seed)
+}
+
+/// Returns the largest mean and deviation of the clients' samples that fit the scenario's data, or
+/// `None` if the scenario's own do with most seeds. Assumes classes of equal size.
+///
+/// # Errors
+/// When there is no such data set.
+pub fn smaller_shares(scenario: &Scenario) -> Result<Option<(f64, f64)>, DataError> {
+    let (plan, facts) = (plan(scenario), data_facts(scenario)?);
+    let fitted = || {
+        let plan = plan.fitted(facts.train, facts.classes);
+        (plan.mean_samples, plan.deviation_samples)
     };
-    partition::deal(&plan, data, scenario.run.seed)
+    let overdraws = plan.overdraws(facts.train, facts.classes);
+    Ok(overdraws.then(fitted).filter(|(mean, _)| *mean >= 1.0))
 }
 
 /// Draws the training samples of a scenario that models are validated on: of those that no client

@@ -8,7 +8,7 @@ mod float;
 
 pub use build::{
     BuildError, Deployment, build, build_around, data_facts, deal, load_data, network, scheme,
-    set_aside, shape,
+    set_aside, shape, smaller_shares,
 };
 pub use fixed::FixedFleet;
 pub use float::FloatFleet;

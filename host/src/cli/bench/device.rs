@@ -18,6 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::cli::board::emulated_board;
+use crate::cli::fleet::OptionalFleetArgs;
 use crate::cli::print::OutputError;
 use crate::cli::scenario::ScenarioArgs;
 use gleaner_learn::train::FixedModel;
@@ -50,6 +51,8 @@ pub struct Args {
     /// An image to count instead of the one that is built.
     #[arg(long, value_name = "IMAGE")]
     firmware: Option<PathBuf>,
+    #[command(flatten)]
+    fleet: OptionalFleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// Samples in the board's largest shard, the first of the scenario's data.
@@ -135,7 +138,7 @@ impl Args {
 /// Runs `gleaner bench device`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = resolve(args.board.row().preset, &[])?;
-    let learnt = args.scenario.resolve()?;
+    let (learnt, _) = args.fleet.resolve(&args.scenario)?;
     let data = load_data(&learnt)?;
     let network = shape(&learnt, &data)?;
     let mut global = FixedModel::new(network)?;

@@ -1,11 +1,12 @@
 //! `gleaner data shard`: writes the samples of one client as its board stores them in flash.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
 use crate::cli::board::by_name;
+use crate::cli::fleet::OptionalFleetArgs;
 use crate::cli::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
 use gleaner_station::device::board::{self, Board};
@@ -22,11 +23,13 @@ pub struct Args {
     /// Number of the client, from 0.
     #[arg(long)]
     client: u32,
-    /// Board that will store them.
-    #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
-    board: Board,
-    /// File with the client's key, 64 hexadecimal digits; a client without a key accepts any base
-    /// station.
+    /// Board that will store them [default: that of the fleet file, or rp2040]
+    #[arg(long, value_parser = by_name())]
+    board: Option<Board>,
+    #[command(flatten)]
+    fleet: OptionalFleetArgs,
+    /// File with the client's key, 64 hexadecimal digits, instead of the fleet file's; a client without a
+    /// key accepts any base station.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// Output file: `.bin` for probes and emulators, `.uf2` for a Pico in boot mode.
@@ -36,9 +39,14 @@ pub struct Args {
 
 /// Runs `gleaner data shard`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let scenario = args.scenario.resolve()?;
-    let key = args.key_file.as_deref().map(read_key).transpose()?;
-    let format = format_of(args)?;
+    let (scenario, fleet) = args.fleet.resolve(&args.scenario)?;
+    let clients = fleet.iter().flat_map(|fleet| &fleet.clients);
+    let entry = clients.into_iter().find(|entry| entry.id.0 == args.client);
+    let own = entry.and_then(|entry| Some(entry.key?.0));
+    let key = args.key_file.as_deref().map(read_key).transpose()?.or(own);
+    let board = args.board.or_else(|| entry?.board());
+    let board = board.unwrap_or(Board::Rp2040);
+    let format = format_of(&args.out, board)?;
     let data = fleet::load_data(&scenario)?;
     let mut shards = shards(&scenario, &data, |client| {
         key.filter(|_| client == args.client)
@@ -51,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     let network = fleet::shape(&scenario, &data)?;
     let shard = shards.swap_remove(args.client as usize);
-    let part = shard_part(args.board, network, shard)?;
+    let part = shard_part(board, network, shard)?;
     let file = match format {
         Format::Bin => part.bytes.clone(),
         Format::Uf2 { family } => uf2::file(family, &[(part.address, &part.bytes)]),
@@ -62,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "{}: client {}'s {part} of {}",
         args.out.display(),
         args.client,
-        args.board.name(),
+        board.name(),
     );
     Ok(ExitCode::SUCCESS)
 }
@@ -74,20 +82,20 @@ enum Format {
     Uf2 { family: u32 },
 }
 
-fn format_of(args: &Args) -> anyhow::Result<Format> {
-    let extension = args.out.extension().and_then(|it| it.to_str());
-    match (extension, args.board.row().boot_drive) {
+fn format_of(out: &Path, board: Board) -> anyhow::Result<Format> {
+    let extension = out.extension().and_then(|it| it.to_str());
+    match (extension, board.row().boot_drive) {
         (Some("bin"), _) => Ok(Format::Bin),
         (Some("uf2"), Some(Uf2Drive { family, .. })) => Ok(Format::Uf2 { family }),
         (Some("uf2"), None) => {
             let takers = board::list(Board::with_boot_drive(), "or").to_uppercase();
             bail!("--out: only an {takers} takes .uf2; use .bin")
         }
-        _ => bail!("--out {}: must end in .bin or .uf2", args.out.display()),
+        _ => bail!("--out {}: must end in .bin or .uf2", out.display()),
     }
 }
 
-fn read_key(path: &std::path::Path) -> anyhow::Result<[u8; 32]> {
+fn read_key(path: &Path) -> anyhow::Result<[u8; 32]> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let key: SecretKey = match text.trim().parse() {

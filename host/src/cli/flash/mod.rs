@@ -23,7 +23,7 @@ use gleaner_station::device::flash::{FlashError, program, shard_part};
 use gleaner_station::device::image::Program;
 use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{Entry, FleetFile};
-use gleaner_station::setup::{overrides, shards};
+use gleaner_station::setup::shards;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true))]
@@ -118,7 +118,7 @@ fn prepare<'a>(
     fleet: &FleetFile,
     chosen: &[(&'a Entry, Board)],
 ) -> anyhow::Result<Vec<FlashTask<'a>>> {
-    let scenario = args.scenario.resolve_with(&overrides(fleet))?;
+    let scenario = args.scenario.resolve_for(fleet, &[])?;
     let data = fleet::load_data(&scenario)?;
     let network = fleet::shape(&scenario, &data)?;
     for &(entry, board) in chosen {

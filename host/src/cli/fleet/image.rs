@@ -7,6 +7,7 @@ use anyhow::{Context, bail, ensure};
 use gleaner_shared::board::Shape;
 use gleaner_shared::shard::Shard;
 
+use super::OptionalFleetArgs;
 use crate::cli::board::by_name;
 use crate::cli::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
@@ -21,6 +22,8 @@ pub struct Args {
     /// The board to build for.
     #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
     board: Board,
+    #[command(flatten)]
+    fleet: OptionalFleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// An ELF file to convert; by default the client is built for the scenario's network with
@@ -51,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.board.name()
         )
     })?;
-    let scenario = args.scenario.resolve()?;
+    let (scenario, _) = args.fleet.resolve(&args.scenario)?;
     let data = fleet::load_data(&scenario)?;
     let network = fleet::shape(&scenario, &data)?;
     let path = match &args.firmware {

@@ -80,6 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         outln!("client {}  {:<12} {place}", entry.id, entry.name);
     }
-    outln!("{file} is written; run it with `gleaner run --fleet {file}`");
+    let preset = fleet.preset.as_deref().unwrap_or_default();
+    outln!("{file} is written, preset {preset}; run it with `gleaner run --fleet {file}`");
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,9 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use gleaner_station::fleet_file::FILE_NAME;
+use super::scenario::ScenarioArgs;
+use gleaner_sim::scenario::Scenario;
+use gleaner_station::fleet_file::{FILE_NAME, FleetFile};
 
 /// Write the fleet file, rotate keys, restart boards in boot mode.
 #[derive(Debug, clap::Args)]
@@ -53,5 +55,26 @@ impl FleetArgs {
     /// Returns the path of the fleet file.
     pub fn path(&self) -> &Path {
         &self.fleet
+    }
+}
+
+/// The option `--fleet` of commands that also work without one.
+#[derive(Debug, clap::Args)]
+pub struct OptionalFleetArgs {
+    /// Take preset, number of clients, boards and keys from this fleet file.
+    #[arg(long, value_name = "FILE")]
+    fleet: Option<PathBuf>,
+}
+
+impl OptionalFleetArgs {
+    /// Reads the fleet file, if there is one, and resolves the scenario, for its fleet if so.
+    pub fn resolve(&self, args: &ScenarioArgs) -> anyhow::Result<(Scenario, Option<FleetFile>)> {
+        match &self.fleet {
+            Some(path) => {
+                let fleet = FleetFile::read(path)?;
+                Ok((args.resolve_for(&fleet, &[])?, Some(fleet)))
+            }
+            None => Ok((args.resolve()?, None)),
+        }
     }
 }

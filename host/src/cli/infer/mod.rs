@@ -21,7 +21,7 @@ use gleaner_station::device::Board;
 use gleaner_station::fleet_file::{Entry, FleetFile, Place};
 use gleaner_station::link::Endpoint;
 use gleaner_station::service::infer::{Answer, Question, infer};
-use gleaner_station::setup::{overrides, shards, start_machine};
+use gleaner_station::setup::{shards, start_machine};
 use gleaner_station::text::printable;
 use models::Known;
 use table::Row;
@@ -89,7 +89,7 @@ impl FromStr for Label {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let fleet = FleetFile::read(args.fleet.path())?;
     let entry = fleet.named(&args.board)?;
-    let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
+    let scenario = args.scenario.resolve_for(&fleet, &[])?;
     let wants_data =
         entry.link.emulated().is_some() || !args.image.is_empty() || args.run.is_some();
     let data = wants_data.then(|| load_data(&scenario)).transpose()?;

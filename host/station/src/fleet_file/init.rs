@@ -2,6 +2,7 @@
 
 use super::keys::fresh_key;
 use super::{Entry, FleetFile, Link};
+use crate::demo;
 use crate::device::Board;
 
 /// A serial port of this machine.
@@ -22,8 +23,8 @@ pub struct UsbDevice {
     pub serial_number: Option<String>,
 }
 
-/// Lists every USB serial port and every board in boot mode as a client, each with a fresh key.
-/// The port of a board in boot mode is unknown until it is flashed.
+/// Lists every USB serial port and every board in boot mode as a client, each with a fresh key,
+/// below the preset that has the devices of all. The port of a board in boot mode is unknown until it is flashed.
 ///
 /// # Errors
 /// Returns an error if the system has no randomness for keys.
@@ -58,6 +59,7 @@ pub fn from_ports(ports: &[FoundPort], drives: &[Board]) -> Result<FleetFile, ge
         entry.key = Some(fresh_key()?);
         fleet.clients.push(entry);
     }
+    fleet.preset = Some(fleet.fitting_preset().to_owned());
     Ok(fleet)
 }
 
@@ -66,6 +68,7 @@ pub fn from_ports(ports: &[FoundPort], drives: &[Board]) -> Result<FleetFile, ge
 pub fn template() -> FleetFile {
     let emulated = |board| Link::Emulated { board };
     FleetFile {
+        preset: Some(demo::PRESET.to_owned()),
         clients: vec![
             Entry::new("pico-0", 0, emulated(Board::Rp2040)),
             Entry::new("m4-1", 1, emulated(Board::M4)),
@@ -115,6 +118,7 @@ mod tests {
             .map(|entry| entry.name.as_str())
             .collect();
         assert_eq!(names, ["pico-0", "nucleo-1", "board-2", "pico-3"]);
+        assert_eq!(fleet.preset.as_deref(), Some("demo"));
         let serial = |number: Option<&str>, path: Option<&str>| Link::Serial {
             usb_serial: number.map(str::to_owned),
             path: path.map(Into::into),
@@ -145,6 +149,7 @@ mod tests {
         let fleet = from_ports(&ports, &[Board::Rp2040, Board::Rp2040]).unwrap();
         let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["pico-0", "pico-1", "pico-2"]);
+        assert_eq!(fleet.preset.as_deref(), Some("rp2040"));
         let fresh: Vec<bool> = fleet.clients.iter().map(Entry::is_fresh).collect();
         assert_eq!(fresh, [false, true, true]);
         assert_ne!(fleet.clients[1].key, fleet.clients[2].key);

@@ -8,6 +8,7 @@ mod entry;
 mod init;
 mod keys;
 pub mod link;
+mod preset;
 
 use gleaner_sim::ClientId;
 use gleaner_sim::run::RunDirectory;
@@ -23,6 +24,7 @@ pub use entry::{Entry, SecretKey};
 pub use init::{FoundPort, UsbDevice, from_ports, template};
 pub use keys::{KeyStore, write_private};
 pub use link::{Access, ChipNumber, Link, Place, SerialAddress};
+pub use preset::DeviceError;
 
 /// Default name of the file, and its name in the directory of a run.
 pub const FILE_NAME: &str = RunDirectory::FLEET;
@@ -66,6 +68,13 @@ pub enum FleetFileError {
     /// The file lists no client.
     #[error("{file}: there is no [[client]] in it")]
     Empty { file: String },
+    /// A key before the clients is invalid.
+    #[error("{file}, line {line}: {source}")]
+    Head {
+        file: String,
+        line: usize,
+        source: InvalidField,
+    },
     /// One client is invalid; its table begins at `line`.
     #[error("{file}, line {line}: client \"{name}\": {source}")]
     Entry {
@@ -104,6 +113,9 @@ pub enum FleetFileError {
 /// The clients of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FleetFile {
+    /// The preset, or scenario file, of runs with these clients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// All clients; sorted by number if they were read from a file.
     #[serde(rename = "client")]
     pub clients: Vec<Entry>,
@@ -113,6 +125,7 @@ pub struct FleetFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
+    preset: Option<Spanned<String>>,
     #[serde(default, rename = "client")]
     clients: Vec<Spanned<Fields>>,
 }
@@ -171,10 +184,19 @@ impl FleetFile {
         }
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let count = listed.clients.len();
+        let line_of = |at: usize| 1 + text[..at].matches('\n').count();
         let mut lines = Vec::new();
         let mut fleet = Self::default();
+        if let Some(preset) = listed.preset {
+            preset::check(preset.get_ref()).map_err(|source| FleetFileError::Head {
+                file: file.to_owned(),
+                line: line_of(preset.span().start),
+                source,
+            })?;
+            fleet.preset = Some(preset.into_inner());
+        }
         for fields in listed.clients {
-            let line = 1 + text[..fields.span().start].matches('\n').count();
+            let line = line_of(fields.span().start);
             let fields = fields.into_inner();
             let name = fields.name().to_owned();
             let entry = Entry::try_from(fields).and_then(|mut entry| {

@@ -134,6 +134,7 @@ mod tests {
         let simulated = Entry::new("spare", 2, Link::Simulated);
         FleetFile {
             clients: vec![keyed, bare, simulated],
+            ..FleetFile::default()
         }
     }
 

@@ -163,7 +163,10 @@ mod tests {
         let device = Some(ChipNumber(CHIP));
         let bare = Entry::new("b1", 1, Link::Incoming { device });
         let clients = vec![keyed, bare];
-        ExpectedBoards::of(&FleetFile { clients })
+        ExpectedBoards::of(&FleetFile {
+            clients,
+            ..FleetFile::default()
+        })
     }
 
     /// Runs the handshake against a client.

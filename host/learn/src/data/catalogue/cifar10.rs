@@ -41,6 +41,7 @@ pub(super) const SET: Set = Set {
     format: FORMAT,
     shape: Shape::CIFAR10,
     classes: 10,
+    train: 50_000,
     names: &[
         "airplane",
         "automobile",

@@ -35,6 +35,7 @@ pub(super) const SET: Set = Set {
     format: FORMAT,
     shape: Shape::MNIST,
     classes: 10,
+    train: 60_000,
     names: &[
         "t-shirt",
         "trouser",

@@ -13,6 +13,7 @@ pub(super) const SET: Set = Set {
     format: idx::FORMAT,
     shape: Shape::MNIST,
     classes: 10,
+    train: 60_000,
     names: &[],
     files: &[
         DataFile {

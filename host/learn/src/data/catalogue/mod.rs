@@ -53,6 +53,8 @@ pub struct Set {
     pub format: Format,
     pub shape: Shape,
     pub classes: usize,
+    /// Number of training samples.
+    pub train: usize,
     /// Names of the classes; empty where they are digits.
     pub names: &'static [&'static str],
     pub files: &'static [DataFile],
