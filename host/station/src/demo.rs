@@ -13,9 +13,6 @@ pub const PRESET: &str = "demo";
 /// Rounds of income that a store holds; it starts half full.
 const STORED_ROUNDS: f64 = 4.0;
 
-/// Rounds in one of which a board with an order in every round writes its model to flash.
-const ROUNDS_PER_SAVE: f64 = 8.0;
-
 /// Returns the harvest of a kind of board in the demonstration: the energy of its orders, of which
 /// receiving and sending are most, when waiting is free. The board's preset has the harvest of a real
 /// place.
@@ -73,7 +70,7 @@ pub fn classes(
             ("open_cycles", device.open_cycles),
             ("open_whole_cycles", device.open_whole_cycles),
             ("seal_cycles", device.seal_cycles),
-            ("save_s", device.save_s / ROUNDS_PER_SAVE),
+            ("save_s", device.save_s),
             ("save_w", device.save_w),
             ("frequency_hz", device.frequency_hz),
             ("energy_coefficient", device.energy_coefficient),
@@ -156,7 +153,7 @@ mod tests {
                 nonzero: 15_000,
             };
             assert_eq!(device.pace(load), preset.pace(load));
-            assert_eq!(device.costs.save_s, preset.costs.save_s / ROUNDS_PER_SAVE);
+            assert_eq!(device.costs.save_s, preset.costs.save_s);
         }
         // The preset gives clients without a board the values of a Pico.
         let no_class = ClientDevice {

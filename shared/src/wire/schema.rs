@@ -136,6 +136,7 @@ macro_rules! wire_enum {
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
         #[allow(missing_docs)]
+        #[allow(clippy::large_enum_variant, reason = "a message is decoded in place, without a heap")]
         pub enum $name {
             $($(#[$variant_meta])* $variant
                 $(($inner))?

@@ -78,7 +78,7 @@ fn solve(mut matrix: [[f64; 3]; 3], mut sums: [f64; 3], columns: usize) -> Optio
     }
     for pivot in 0..columns {
         // The matrix is positive definite, so its pivots are unless shards are too much alike.
-        if !(matrix[pivot][pivot] > 1e-9) {
+        if matrix[pivot][pivot].is_nan() || matrix[pivot][pivot] <= 1e-9 {
             return None;
         }
         for at in pivot + 1..columns {
