@@ -13,26 +13,26 @@ use crate::support::{Folder, Run, SMALL};
 
 /// The paper's MLP in float under CRE.
 const FLOAT: &str = "\
-bee273bc463fd1b508f118503128d38f8d6a2877f5bd4c1b4a12993e3260d5c4  rounds.jsonl
-fedaacffdfd64418eae66a8780134f61919e38511692644961337526ac5768aa  clients.csv
+c37d592f37c90b8471ea83605d47c02f901058c59052ff7d9e93b2a133c62293  rounds.jsonl
+8fe5807960c8b4d6f95026432d8abbab5bb5f967ea3041887ea004c3cf6c4221  clients.csv
 36f01744d8229fcba883c0bbd097e2b7697cbc378bc2656623f3175ab67dba9a  model.safetensors
 ";
 /// The same under glean, whose server takes the spectral step.
 const GLEAN: &str = "\
-6d336ac1ea6525506bec4f4e85b7277d4c6782b0ab22d0deaffc49dfe22e0d1f  rounds.jsonl
-291a11c2401aae3b791fb3c5236216d104ff4de3b47ff7573ee4bc4e89749375  clients.csv
+31d30213431beb45fcf28addfa9ab2885ebc259c69d01cda2b9cc1ad0fa75c06  rounds.jsonl
+c9e2ddfc6c43109ff0f4467bbac5239de94dd2d69e1f571a2411955ed47e227b  clients.csv
 32e8852b7b9a3f4e755ea70af608bfe9caeed285108e0f8acde72da44d2aed02  model.safetensors
 ";
 /// The firmware's integers, with estimates from uploads alone.
 const FIXED: &str = "\
-89eff4afcd0b7073d932a72387b2814fd2fc94c6e5b0006157df1dfe212a97cb  rounds.jsonl
-f7a4a338ae4a4860ec87d4cf1cf21c91864b55534cfca82c2788c1545eef0f27  clients.csv
+051c6b60a8bfb84fa4019d226a5b80c7f33d032dd39cbb3ba133329154de08a7  rounds.jsonl
+96e96bf4f47f2d73855e14bf2ae606f600536624853f1dedb072303d9f5676bc  clients.csv
 50bea71c177118d4b4e51e5d74276871b7919feb1fa5d99078b8904b445a4eff  model.safetensors
 ";
 /// The convolutional network, on noise in the shape of CIFAR-10.
 const CNN: &str = "\
-281ee5512a6803c887b4620c945bdb84262bb6cc2bdec2b3f5d9ba366f5401d1  rounds.jsonl
-ba5ef48963318527ba157d60cf7bdcd212e0137b452210ef120047a4303cd219  clients.csv
+248bcd7fc27a4c14f1668432ff51f779b686da05039bde8455ca282ef1e83b53  rounds.jsonl
+8f3bc407eaa71c054012bbfa7c5be49a9449daa23ca0719d171583c353e8ce77  clients.csv
 2ff70442ded30830dde4b45d682a57393cfb4152015c22142c1b30db76aa0812  model.safetensors
 ";
 
