@@ -8,6 +8,9 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::count::PassCycles;
 use serde::Serialize;
 
+/// Closed rounds in one of which a board writes its model to flash.
+const ROUNDS_PER_SAVE: f64 = 8.0;
+
 /// Passes over one shard.
 #[derive(Debug, Serialize)]
 pub(super) struct CountedShard {
@@ -62,7 +65,8 @@ impl DeviceKeys {
         let (_, work) = counted.first().context("no shard was counted")?;
         let times = board.row().flash;
         let save_s = written.map(|(erases, programs)| {
-            f64::from(erases) * times.erase_s + f64::from(programs) * times.program_s
+            let write_s = f64::from(erases) * times.erase_s + f64::from(programs) * times.program_s;
+            write_s / ROUNDS_PER_SAVE
         });
         let cycles = |cycles: Cycles| cycles.0 as f64;
         Ok(Self {

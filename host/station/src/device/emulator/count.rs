@@ -83,8 +83,9 @@ fn solve(mut matrix: [[f64; 3]; 3], mut sums: [f64; 3], columns: usize) -> Optio
         }
         for at in pivot + 1..columns {
             let factor = matrix[at][pivot] / matrix[pivot][pivot];
-            for to in pivot..columns {
-                matrix[at][to] -= factor * matrix[pivot][to];
+            let upper = matrix[pivot];
+            for (to, from) in matrix[at].iter_mut().zip(upper).take(columns).skip(pivot) {
+                *to -= factor * from;
             }
             sums[at] -= factor * sums[pivot];
         }
