@@ -17,7 +17,7 @@ use super::runs::{Case, accuracy, energy, execute_all, mean};
 /// Name, preset, and what is changed in it.
 type Cell = (&'static str, &'static str, &'static [&'static str]);
 
-const CELLS: [Cell; 8] = [
+const CELLS: [Cell; 6] = [
     ("d = 0.9", "paper-mlp", &["partition.non_iid_degree=0.9"]),
     (
         "Dirichlet 0.1",
@@ -40,8 +40,6 @@ const CELLS: [Cell; 8] = [
         &["clients.count=30", "radio.channels=3"],
     ),
     ("fixed point", "paper-mlp", &["clients.kind=fixed-point"]),
-    ("rp2040", "rp2040", &[]),
-    ("stm32l4r5", "stm32l4r5", &[]),
     ("20 % lost", "paper-mlp", &["faults.lost_updates=0.2"]),
 ];
 
