@@ -181,7 +181,7 @@ pub struct Rules {
     pub cells: Vec<Cell>,
     /// The schedulers to compare.
     pub schedulers: Vec<Scheduler>,
-    /// The powers of the baselines in part (a); the other parts have [`Self::frugal`].
+    /// The powers of the baselines in part (a); the other parts have the most frugal of them.
     pub powers: Vec<BaselinePower>,
     /// Seeds of the evaluation.
     pub seeds: Vec<u64>,
