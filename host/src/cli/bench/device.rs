@@ -42,7 +42,7 @@ const UART: (f64, f64) = (10.0, 921_600.0);
 /// Count the cycles of a board's work, in the image that is flashed.
 ///
 /// The board trains, evaluates, codes, uploads and receives models in its emulator, on four shards of
-/// unlike size and ink. The last lines are keys of a preset's [device].
+/// unlike size and ink. The last lines are keys of a preset's section `device`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: an RP2040 in rp2040js, an STM32L4R5 in Unicorn, or a Cortex-M4 in QEMU.
