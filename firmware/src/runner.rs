@@ -145,7 +145,6 @@ impl<P: Platform> Runner<P> {
     /// application is due.
     async fn wait(&mut self, memory: &mut Memory, app: Option<Micros>) {
         self.parts.watchdog.feed();
-        self.follow_line();
         if self.send_one(Some(memory)).await {
             self.take_pending(Some(memory)).await;
             return;
