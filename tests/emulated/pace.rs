@@ -24,7 +24,10 @@ use tempfile::NamedTempFile;
 const TOLERANCE: f64 = 0.03;
 /// The same for opening and sealing, whose cycles follow how a line cuts frames into pieces and which of
 /// them it repeats. In QEMU, which runs in wall time, those of opening differ by half and are not compared.
-const OF_FRAMES: f64 = 0.1;
+const OF_FRAMES: f64 = 0.15;
+/// The same for single phases of an RP2040, whose flash cache follows where the linker places code; the sum
+/// of an order keeps to [`TOLERANCE`].
+const OF_PLACEMENT: f64 = 0.08;
 
 /// Which samples a client has.
 #[derive(Clone, Copy, Debug)]
@@ -109,20 +112,25 @@ fn shard(board: Board, network: Shape, data: &Dataset, chosen: &[u32]) -> NamedT
     file
 }
 
-/// Compares the preset with what the board counted, and what was reserved with what was spent.
-fn holds(board: Board, name: &str, digits: Digits) {
+/// Compares the preset with what the board counted, and what was reserved with what was spent; returns
+/// what differs.
+fn compare(board: Board, name: &str, digits: Digits) -> Vec<String> {
     let Some((expected, result)) = count(board, name, digits) else {
-        return;
+        return Vec::new();
     };
     let counted = result.pace;
+    let placed = match board {
+        Board::Rp2040 => OF_PLACEMENT,
+        _ => TOLERANCE,
+    };
     let rows: [(&str, Cycles, Cycles, f64); 8] = [
         ("epoch", expected.epoch, counted.epoch, TOLERANCE),
-        ("evaluate", expected.evaluate, counted.evaluate, TOLERANCE),
+        ("evaluate", expected.evaluate, counted.evaluate, placed),
         (
             "apply change",
             expected.apply_change,
             counted.apply_change,
-            TOLERANCE,
+            placed,
         ),
         (
             "apply whole",
@@ -130,7 +138,7 @@ fn holds(board: Board, name: &str, digits: Digits) {
             counted.apply_whole,
             TOLERANCE,
         ),
-        ("encode", expected.encode, counted.encode, TOLERANCE),
+        ("encode", expected.encode, counted.encode, placed),
         (
             "open change",
             expected.open_change,
@@ -154,10 +162,9 @@ fn holds(board: Board, name: &str, digits: Digits) {
         );
         let repeatable = Emulator::of(board).is_ok_and(Emulator::emulates_time);
         if error.abs() > tolerance && (repeatable || !what.starts_with("open")) {
-            wrong.push(what);
+            wrong.push(format!("{name} on {board}, {digits:?}: {what}"));
         }
     }
-    assert_eq!(wrong, [""; 0], "{name} on {board}, {digits:?}");
 
     // The board pays what it counted, and frames as they were expected.
     let reserved = result.reserved.as_joules();
@@ -167,12 +174,16 @@ fn holds(board: Board, name: &str, digits: Digits) {
         "{name} on {board}, {digits:?}: reserved {reserved} J, spent {spent} J, {:+.1} %",
         100.0 * error
     );
-    assert!(error.abs() <= TOLERANCE, "{name} on {board}: {error}");
     assert!(result.report.spent.of(Phase::Apply) > PicoJoules::ZERO);
+    if error.abs() > TOLERANCE {
+        wrong.push(format!("{name} on {board}, {digits:?}: the whole order"));
+    }
+    wrong
 }
 
 #[test]
 fn presets_expect_what_emulated_boards_count() {
+    let mut wrong = Vec::new();
     for (board, name) in [
         (Board::M4, "m4"),
         (Board::Rp2040, "rp2040"),
@@ -180,19 +191,20 @@ fn presets_expect_what_emulated_boards_count() {
     ] {
         assert_eq!(board.row().preset, name);
         for digits in [Digits::Mixed(100), Digits::Of(1, 300), Digits::Of(8, 300)] {
-            holds(board, name, digits);
+            wrong.extend(compare(board, name, digits));
         }
     }
+    assert_eq!(wrong, [""; 0]);
 }
 
 #[test]
 fn presets_of_other_tasks_expect_what_emulated_boards_count() {
-    for (board, name, samples) in [
+    let wrong = [
         (Board::Rp2040, "digits-rp2040", 100),
         (Board::Stm32l4r5, "digits-stm32l4r5", 100),
         (Board::Rp2040, "har-rp2040", 300),
         (Board::Stm32l4r5, "har-stm32l4r5", 300),
-    ] {
-        holds(board, name, Digits::Mixed(samples));
-    }
+    ]
+    .map(|(board, name, samples)| compare(board, name, Digits::Mixed(samples)));
+    assert_eq!(wrong.concat(), [""; 0]);
 }

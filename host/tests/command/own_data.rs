@@ -124,8 +124,21 @@ count = 2
 [learning]
 hidden = [32]
 learning_rate = 0.2
+# Of a Pico with this network, as the preset digits-rp2040 has them.
 [device]
-cycles_per_sample = 30e3
+cycles_per_sample = 4.374e3
+cycles_per_nonzero = 180.5
+cycles_per_epoch = 405.7e3
+evaluate_cycles = 75.13e3
+evaluate_cycles_per_sample = 3.057e3
+evaluate_cycles_per_nonzero = 65.65
+apply_cycles = 771.9e3
+apply_whole_cycles = 65.30e3
+encode_cycles = 204.4e3
+open_cycles = 1.251e6
+open_whole_cycles = 2.339e6
+seal_cycles = 2.115e6
+save_s = 0.0181
 "#;
 
 /// Follows docs/guide/own-data.md: import a table, simulate, train on an emulated Pico to the same model, and
