@@ -190,7 +190,7 @@ fn presets_expect_what_emulated_boards_count() {
         (Board::Stm32l4r5, "stm32l4r5"),
     ] {
         assert_eq!(board.row().preset, name);
-        for digits in [Digits::Mixed(100), Digits::Of(1, 300), Digits::Of(8, 300)] {
+        for digits in [Digits::Mixed(100), Digits::Of(1, 400), Digits::Of(8, 300)] {
             wrong.extend(compare(board, name, digits));
         }
     }
