@@ -8,9 +8,9 @@ use gleaner_cre::units::{Db, Dbm};
 
 /// Levels of an SX1262 in dBm, each with the power it draws at 3.3 V.
 ///
-/// 118 mA at 22 dBm, 102 at 20, 95 at 17 and 45 at 14 are those of the data sheet
+/// 118 mA at 22 dBm, 102 at 20, 95 at 17 and 45 at 14 are quoted from the data sheet at second hand
 /// (DS.SX1261-2.W.APP, 868 to 915 MHz); 20 mA at -9 dBm is assumed; the others are interpolated per
-/// decibel.
+/// decibel. The presets' largest level is 14 dBm.
 const SX1262_LEVELS: [[f64; 2]; 32] = [
     [-9.0, 0.066],
     [-8.0, 0.0696],
@@ -49,8 +49,8 @@ const SX1262_LEVELS: [[f64; 2]; 32] = [
 /// Bit rates of an SX1262, each with its sensitivity in dBm.
 ///
 /// -125 dBm at 600 bit/s, -123 at 1,200, -118 at 4,800, -109 at 38,400 and -104 at 250,000 (with
-/// 125 kHz of deviation and 500 kHz of bandwidth) are those of the data sheet for GFSK; the others are
-/// interpolated per octave.
+/// 125 kHz of deviation and 500 kHz of bandwidth) are quoted from the data sheet for GFSK at second
+/// hand; the others are interpolated per octave.
 const SX1262_BIT_RATES: [[f64; 2]; 10] = [
     [600.0, -125.0],
     [1200.0, -123.0],
