@@ -116,9 +116,10 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
 }
 
 /// Images for other networks that tests run.
-const NETWORKS: [(&Board, &str); 4] = [
+const NETWORKS: [(&Board, &str); 5] = [
     (&RP2040, "64-32-10"),
     (&RP2040, "192-50-7"),
+    (&STM32L4R5, "64-32-10"),
     (&STM32L4R5, "192-50-7"),
     (&STM32L4R5, "784-100-10"),
 ];
