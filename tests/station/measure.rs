@@ -119,9 +119,9 @@ fn measured_marks<W: Wire>(mut station: Station<W>, pause: Micros) -> Option<Vec
     for (number, step) in plan().steps().into_iter().enumerate() {
         match step {
             Step::Board(step) => {
-                let mut refused = station.measure(number as u32, step);
+                let mut refused = station.try_measure(number as u32, step)?;
                 while refused == Some(MeasureRefusal::Busy) {
-                    refused = station.measure(number as u32, step);
+                    refused = station.try_measure(number as u32, step)?;
                 }
                 assert_eq!(refused, None, "{step:?}");
             }

@@ -172,12 +172,23 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// Tells a client to take a step of a measurement and returns why it does not.
     #[track_caller]
     pub fn measure(&mut self, number: u32, step: MeasureStep) -> Option<MeasureRefusal> {
+        let answer = self.try_measure(number, step);
+        answer.expect("the client says what is expected of it")
+    }
+
+    /// Has a measured board carry out a step and returns its answer, or `None` if none comes in time.
+    pub fn try_measure(
+        &mut self,
+        number: u32,
+        step: MeasureStep,
+    ) -> Option<Option<MeasureRefusal>> {
         self.say(HostToDevice::Measure { number, step });
-        self.expect(|message| match *message {
-            DeviceToHost::Measured {
+        let deadline = self.deadline();
+        self.run_until(deadline, |_, event| match *event {
+            Event::Message(DeviceToHost::Measured {
                 number: found,
                 refused,
-            } if found == number => Some(refused),
+            }) if found == number => Some(refused),
             _ => None,
         })
     }
