@@ -80,7 +80,7 @@ impl ScenarioArgs {
         }
         all.extend_from_slice(more);
         let scenario = self.resolve_all(&all)?;
-        // Data that cannot be found are an error of whoever loads them.
+        // Missing data is reported when the data set is loaded.
         let Ok(Some((mean, deviation))) = smaller_shares(&scenario) else {
             return Ok(scenario);
         };
