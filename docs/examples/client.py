@@ -432,7 +432,8 @@ class Client:
             return
         last, owner = provision["last_round"], (provision["run"], provision["client"])
         keeps_own = (
-            self.ledger_of == owner
+            not provision["adopt"]
+            and self.ledger_of == owner
             and closed_rounds(self.closed) <= closed_rounds(last)
             and self.ledger.newer_than(theirs)
         )

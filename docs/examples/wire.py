@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 4, 0x45822DBB7DE4C1D2
+PROTOCOL, SCHEMA = 5, 0x993DC6ADF6998110
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -313,6 +313,7 @@ HOST = Enum(
         pace=PACE,
         ledger=SNAPSHOT,
         last_round=Option(ROUND_MARK),
+        adopt=BOOL,
     ),
     Order=Struct(
         run=RUN,

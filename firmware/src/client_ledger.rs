@@ -103,11 +103,12 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
         self.open.map(spent).unwrap_or_default()
     }
 
-    /// Opens the ledger: the saved one if it belongs to the same run and is newer, otherwise the
-    /// one the base station last confirmed. Returns `None` if that breaks the ledger's identity.
+    /// Opens the ledger: the saved one if it belongs to the same run and is newer and the base
+    /// station has not refused it, otherwise the one the base station last confirmed. Returns `None` if that breaks the ledger's identity.
     pub fn provision(&mut self, provision: &Provision) -> Option<Snapshot> {
         let saved = self.record.ledger.filter(|saved| {
-            saved.run == provision.run
+            !provision.adopt
+                && saved.run == provision.run
                 && saved.client == provision.client
                 && continues(self.record.last_round, provision.last_round)
                 && saved.snapshot.age() > provision.ledger.age()
@@ -326,6 +327,7 @@ mod tests {
             },
             ledger: Ledger::new(PicoJoules(1_000_000), CAPACITY).snapshot(),
             last_round: last_round.map(|round| mark(run, round)),
+            adopt: false,
         }
     }
 
@@ -474,6 +476,29 @@ mod tests {
             after.finish();
             assert_eq!(after.snapshot(), Some(confirmed.ledger));
         }
+    }
+
+    #[test]
+    fn a_ledger_to_adopt_replaces_a_newer_one() {
+        let mut memory = [0; RECORD_BYTES];
+        let mut store = ClientLedger::new(&mut memory, &SavedState::default());
+        let confirmed = provision(1, None);
+        store.provision(&confirmed);
+        store.begin_round(&order(1));
+        store.finish();
+        let own = store.snapshot();
+        assert_eq!(store.provision(&confirmed), own, "its own is newer");
+        let adopt = Provision {
+            adopt: true,
+            ..confirmed
+        };
+        assert_eq!(store.provision(&adopt), Some(confirmed.ledger));
+        // The round is begun again with that ledger, also after a reset.
+        store = ClientLedger::new(&mut memory, &SavedState::default());
+        assert_eq!(store.provision(&confirmed), Some(confirmed.ledger));
+        store.begin_round(&order(1));
+        store.finish();
+        assert_eq!(store.snapshot(), own);
     }
 
     #[test]

@@ -124,6 +124,7 @@ impl Pair {
             pace: self.pace,
             ledger: self.ledger.snapshot(),
             last_round: None,
+            adopt: false,
         };
         assert_eq!(self.station.provision(provision), self.ledger.snapshot());
     }

@@ -330,6 +330,7 @@ pub fn generous(client: u32, seed: u64) -> Provision {
         pace: PACE,
         ledger: Ledger::new(PicoJoules::from_joules(100.0), store).snapshot(),
         last_round: None,
+        adopt: false,
     }
 }
 

@@ -141,6 +141,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 },
                 ledger: ledger(),
                 last_round: Some(MARK),
+                adopt: true,
             }),
         ),
         (

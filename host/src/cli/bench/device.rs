@@ -251,6 +251,7 @@ fn provision(scenario: &Scenario) -> Provision {
         pace: Pace::default(),
         ledger: Ledger::new(capacity, store).snapshot(),
         last_round: None,
+        adopt: false,
     }
 }
 

@@ -40,10 +40,14 @@ wire_struct! {
         pub cost: CostModel,
         /// Expected cycles of the client's work, by which it reserves an order.
         pub pace: Pace,
-        /// The ledger as last confirmed by the host; a device with a newer one keeps its own.
+        /// The ledger as last confirmed by the host; a device with a newer one keeps its own unless
+        /// `adopt` is set.
         pub ledger: Snapshot,
         /// The round last closed by the host, if any.
         pub last_round: Option<RoundMark>,
+        /// Whether the device takes this ledger even if its own is newer, and drops its work: the
+        /// host has refused the device's ledger.
+        pub adopt: bool,
     }
 }
 
