@@ -50,9 +50,7 @@ impl<P: Platform> Client<'_, P> {
         self.run = Some(provision.run);
         let closed = provision.last_round.map(|mark| mark.round);
         if let Some(work) = self.work_mark()
-            && (provision.adopt
-                || work.run != provision.run
-                || Some(work.round) <= closed)
+            && (provision.adopt || work.run != provision.run || Some(work.round) <= closed)
         {
             self.drop_work();
         }

@@ -255,6 +255,7 @@ impl ViewState {
             EventKind::Reconciled { .. }
             | EventKind::Crashed { .. }
             | EventKind::LedgerDiffers { .. }
+            | EventKind::LedgerRefused { .. }
             | EventKind::Implausible { .. }
             | EventKind::Dropped { .. } => {}
         }

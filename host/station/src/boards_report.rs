@@ -71,6 +71,15 @@ impl BoardsReport {
         clients.map(|client| self.name(client)).collect()
     }
 
+    /// Describes each board whose ledger was refused.
+    #[must_use]
+    pub fn refused(&self) -> Vec<String> {
+        let boards = self.ledgers.refused.iter();
+        boards
+            .map(|(&client, refused)| format!("{} {}", self.name(client), refused.words()))
+            .collect()
+    }
+
     /// Describes each board, and all boards together, whose energy differs from the model's by more
     /// than [`TOLERANCE`].
     #[must_use]
@@ -89,13 +98,14 @@ impl BoardsReport {
     /// Returns the reasons for exit code [`LEDGERS_DIFFER`]; none for a run that agrees with the model.
     #[must_use]
     pub fn reasons(&self) -> Vec<String> {
-        let mismatched = self.mismatched();
-        let mut reasons = Vec::new();
-        if !mismatched.is_empty() {
+        let mut reasons = self.refused();
+        let unequal = self.ledgers.boards.iter().filter(|(_, it)| it.unequal > 0);
+        let unequal: Vec<String> = unequal.map(|(&client, _)| self.name(client)).collect();
+        if !unequal.is_empty() {
             reasons.push(format!(
-                "income, upload or waiting in the ledger of {} differs from what the model booked; see \
-                 `ledger_differs` and `reconciled` in {EVENTS}",
-                mismatched.join(", "),
+                "income, upload or waiting in the reports of {} differs from what the model booked; see \
+                 `reconciled` in {EVENTS}",
+                unequal.join(", "),
             ));
         }
         reasons.extend(self.differences());
@@ -128,6 +138,7 @@ impl BoardsReport {
                 mj(apart.model_j()),
             ));
         }
+        lead.extend(self.refused().into_iter().map(|words| format!("{words}.")));
         let differences = self.differences();
         if !differences.is_empty() {
             lead.push(format!(
@@ -231,6 +242,7 @@ impl BoardsReport {
             "exit_code": if reasons.is_empty() { 0 } else { LEDGERS_DIFFER },
             "reasons": reasons,
             "mismatched": self.mismatched(),
+            "refused": self.refused(),
             "total": both(&total(&self.books)),
             "boards": self.books.iter().map(board).collect::<Vec<_>>(),
         })

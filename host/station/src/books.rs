@@ -173,6 +173,9 @@ impl Books {
         {
             self.pending.insert(event.client, found.spent);
         }
+        if matches!(event.what, EventKind::LedgerRefused { .. }) {
+            self.pending.remove(&event.client);
+        }
         let Some(round) = event.round else { return };
         let place = self.rounds.entry((event.client, round));
         match &event.what {

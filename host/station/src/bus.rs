@@ -297,6 +297,13 @@ mod tests {
                 expected: ledger,
                 found: ledger,
             },
+            EventKind::LedgerRefused {
+                field: "conversion".to_owned(),
+                reported: u64::MAX,
+                least: u64::MAX,
+                most: u64::MAX,
+                found: ledger,
+            },
             EventKind::Sending {
                 bytes: usize::MAX,
                 whole: true,

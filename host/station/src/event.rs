@@ -88,8 +88,18 @@ pub enum EventKind {
         /// Closed rounds that were written.
         closed: u32,
     },
-    /// The board's ledger is not what the base station expected.
+    /// The board's ledger is not what the base station expected, and possible.
     LedgerDiffers { expected: Snapshot, found: Snapshot },
+    /// The board's ledger is impossible, and the base station's own booking counts in its place.
+    LedgerRefused {
+        /// The first amount that is out of its bounds, in picojoules: a field of the ledger, a phase,
+        /// or `radio`, `compute` or `waiting` of the round; `sum` is what the ledger accounts for.
+        field: String,
+        reported: u64,
+        least: u64,
+        most: u64,
+        found: Snapshot,
+    },
     /// The base station sends a model; `whole` unless only the change since the last model.
     Sending { bytes: usize, whole: bool },
     /// The board has received the model.
@@ -227,6 +237,20 @@ impl Measured {
     }
 }
 
+/// Describes an amount of a ledger that is out of its bounds.
+#[must_use]
+pub fn out_of_bounds(field: &str, reported: u64, least: u64, most: u64) -> String {
+    let unit = match field {
+        "rounds" | "off" => "",
+        _ => " pJ",
+    };
+    match reported {
+        _ if least == most => format!("{field} {reported}{unit}, not {most}{unit}"),
+        low if low < least => format!("{field} {low}{unit}, at least {least}{unit}"),
+        high => format!("{field} {high}{unit}, at most {most}{unit}"),
+    }
+}
+
 /// Tells whether two waiting energies are equal up to the rounding of times to microseconds.
 #[must_use]
 pub fn is_same_waiting(model_j: f64, board_j: f64) -> bool {
@@ -268,6 +292,7 @@ impl EventKind {
             | Self::Absent { .. }
             | Self::Closed { .. }
             | Self::LedgerDiffers { .. }
+            | Self::LedgerRefused { .. }
             | Self::Reconciled { .. } => true,
             Self::Opened { .. }
             | Self::Gone { .. }
@@ -325,6 +350,16 @@ impl EventKind {
             Self::LedgerDiffers { expected, found } => format!(
                 "ledger differs: {} stored after {} rounds, {} after {} expected",
                 found.stored, found.rounds, expected.stored, expected.rounds
+            ),
+            Self::LedgerRefused {
+                field,
+                reported,
+                least,
+                most,
+                ..
+            } => format!(
+                "false ledger: {}; the base station's booking counts",
+                out_of_bounds(field, *reported, *least, *most)
             ),
             Self::Sending { bytes, whole } => {
                 let what = if *whole { "model" } else { "update" };

@@ -11,7 +11,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 
 use gleaner_shared::energy::Snapshot;
 
-use super::event::{EventKind, is_same_waiting};
+use super::event::{EventKind, is_same_waiting, out_of_bounds};
 use super::log::Line;
 use gleaner_sim::report::plot::number;
 use gleaner_sim::report::table::Table;
@@ -83,8 +83,33 @@ pub struct Ledgers {
     pub boards: BTreeMap<ClientId, BoardLedger>,
     /// Flash wear by client, of boards that report it.
     pub wear: BTreeMap<ClientId, FlashWear>,
-    /// Clients that sent an impossible ledger.
-    pub impossible: BTreeSet<ClientId>,
+    /// Ledgers that the base station refused, by client.
+    pub refused: BTreeMap<ClientId, Refused>,
+}
+
+/// The refused ledgers of one board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Number of different refused ledgers.
+    pub count: u32,
+    /// The round of the first, if it came in a round.
+    pub round: Option<u32>,
+    /// What was impossible about the first.
+    pub what: String,
+}
+
+impl Refused {
+    /// Describes the refused ledgers of a board.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Self { count, round, what } = self;
+        let round = round.map_or_else(String::new, |round| format!(" in round {round}"));
+        let first = match count {
+            1 => format!("a false ledger{round}"),
+            _ => format!("{count} false ledgers, the first{round}"),
+        };
+        format!("sent {first}: {what}; the base station's booking counts")
+    }
 }
 
 impl Ledgers {
@@ -112,10 +137,13 @@ impl Ledgers {
                     .or_default()
                     .note(&event.what);
             }
-            if let EventKind::LedgerDiffers { expected, found } = &event.what
-                && !may_follow(expected, found)
-            {
-                ledgers.impossible.insert(event.client);
+            if let Some(what) = refusal(&event.what) {
+                let refused = ledgers.refused.entry(event.client).or_insert(Refused {
+                    count: 0,
+                    round: event.round,
+                    what,
+                });
+                refused.count += 1;
             }
             if let Some(round) = event.round {
                 note(&event.what, rounds.entry((event.client, round)));
@@ -128,16 +156,34 @@ impl Ledgers {
     }
 
     /// Returns the clients whose ledger is wrong: harvest or radio of a counted round differ from the
-    /// model, or the ledger is impossible.
+    /// model, or a ledger was refused.
     #[must_use]
     pub fn mismatched(&self) -> BTreeSet<ClientId> {
         let unequal = self.boards.iter().filter(|(_, ledger)| ledger.unequal > 0);
         let unequal = unequal.map(|(client, _)| *client);
-        unequal.chain(self.impossible.iter().copied()).collect()
+        unequal.chain(self.refused.keys().copied()).collect()
     }
 }
 
-/// Tells whether a well-behaved board may have an unexpected ledger. It may have computed and sent
+/// Returns what is impossible about the ledger of an event, if anything is.
+fn refusal(what: &EventKind) -> Option<String> {
+    match what {
+        EventKind::LedgerRefused {
+            field,
+            reported,
+            least,
+            most,
+            ..
+        } => Some(out_of_bounds(field, *reported, *least, *most)),
+        EventKind::LedgerDiffers { expected, found } if !may_follow(expected, found) => {
+            Some(format!("{} after {} rounds", found.stored, found.rounds))
+        }
+        _ => None,
+    }
+}
+
+/// Tells whether a well-behaved board may have an unexpected ledger, in logs of versions that did not
+/// tell refused ledgers apart. It may have computed and sent
 /// without the base station's knowledge, before its line was cut or the run was restored from a
 /// checkpoint; but its ledger is consistent, starts with its initial energy, and has one income per
 /// round.
@@ -375,6 +421,25 @@ mod tests {
                 "{impossible:?}"
             );
         }
+    }
+
+    #[test]
+    fn refused_ledgers_are_counted_and_the_first_is_described() {
+        let refused = |round, reported| {
+            let what = EventKind::LedgerRefused {
+                field: "stored".to_owned(),
+                reported,
+                least: 0,
+                most: 430,
+                found: after(round),
+            };
+            line(round, what)
+        };
+        let found = ledgers([refused(3, 900), refused(4, 800)]);
+        assert_eq!(found.mismatched(), BTreeSet::from([ClientId(2)]));
+        let Refused { count, round, what } = &found.refused[&ClientId(2)];
+        assert_eq!((*count, *round), (2, Some(3)));
+        assert_eq!(what, "stored 900 pJ, at most 430 pJ");
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! One board: a task that keeps its line and session open and carries out a round's work, however
 //! often the board disconnects on the way.
 //!
-//! This file has the commands and results of the task; `session` has the rules, as a state machine
+//! This file has the commands and results of the task; `booking` has the base station's account of
+//! the board and `bounds` what its ledger may be, `session` has the rules, as a state machine
 //! without I/O, and `task` drives it with a line and a clock.
 
+pub mod booking;
+pub mod bounds;
 mod session;
 mod task;
 
@@ -58,6 +61,17 @@ pub struct ConfirmedState {
     pub ledger: Snapshot,
     /// The last closed round.
     pub last_round: Option<RoundMark>,
+    /// The same before that round was closed, for a board that did not hear its end.
+    pub before: Option<LastRound>,
+}
+
+/// The last closed round of a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastRound {
+    /// Ledger of the board before that round.
+    pub ledger: Snapshot,
+    /// The order of that round.
+    pub order: Order,
 }
 
 impl ConfirmedState {
@@ -67,6 +81,7 @@ impl ConfirmedState {
         Self {
             ledger: Ledger::new(stored, store).snapshot(),
             last_round: None,
+            before: None,
         }
     }
 }

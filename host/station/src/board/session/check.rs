@@ -1,15 +1,15 @@
 //! Checks of messages and transfers, and of what a board must be and hold.
 
 use gleaner_shared::board::Shape;
-use gleaner_shared::energy::{CostModel, EnergyStore, Pace, Snapshot};
-use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{
     About, Offer, Order, Payload, Progress, Provision, RejectReason, Report, RunId, ShardStatus,
     WorkMark,
 };
 
 use super::state::Work;
-use crate::board::{ConfirmedState, Identity};
+use crate::board::Identity;
+use crate::board::booking::Booking;
+use crate::board::bounds::Bounds;
 
 /// The part of a board's identity that the state machine needs: all but its line.
 #[derive(Clone, Debug)]
@@ -17,9 +17,7 @@ pub(in crate::board) struct Profile {
     pub(super) client: u32,
     run: RunId,
     seed: u64,
-    pub(super) store: EnergyStore,
-    pub(super) cost: CostModel,
-    pace: Pace,
+    pub(super) bounds: Bounds,
     network: Shape,
     /// Checksum of the shard that the board must hold; `None` accepts any.
     shard_crc: Option<u32>,
@@ -31,9 +29,11 @@ impl From<&Identity> for Profile {
             client: identity.client.0,
             run: identity.run,
             seed: identity.seed,
-            store: identity.store,
-            cost: identity.cost,
-            pace: identity.pace,
+            bounds: Bounds {
+                store: identity.store,
+                cost: identity.cost,
+                pace: identity.pace,
+            },
             network: identity.network,
             shard_crc: identity.shard_crc,
         }
@@ -42,16 +42,18 @@ impl From<&Identity> for Profile {
 
 impl Profile {
     /// Returns the message that makes the board this client, in its confirmed state.
-    pub(super) const fn provision(&self, confirmed: &ConfirmedState) -> Provision {
+    pub(super) const fn provision(&self, booking: &Booking) -> Provision {
+        let confirmed = booking.confirmed();
         Provision {
             run: self.run,
             client: self.client,
             seed: self.seed,
-            store: self.store,
-            cost: self.cost,
-            pace: self.pace,
+            store: self.bounds.store,
+            cost: self.bounds.cost,
+            pace: self.bounds.pace,
             ledger: confirmed.ledger,
             last_round: confirmed.last_round,
+            adopt: booking.is_refused(),
         }
     }
 
@@ -95,18 +97,6 @@ impl Profile {
 /// Tells whether progress belongs to this work and is within the order.
 pub(super) fn is_of(progress: &Progress, work: &Work) -> bool {
     progress.work == work.mark && progress.epoch <= work.job.order.epochs
-}
-
-/// Tells whether a board may have this ledger: it is consistent, fits the store, and has the income
-/// of at most one round that is not closed yet.
-pub(super) const fn is_possible(
-    found: &Snapshot,
-    confirmed: &Snapshot,
-    storage: PicoJoules,
-) -> bool {
-    found.is_consistent()
-        && found.stored.0 <= storage.0
-        && found.rounds <= confirmed.rounds.saturating_add(1)
 }
 
 /// Returns a contradiction between a report and its order or the board's greeting, if there is one.

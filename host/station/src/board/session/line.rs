@@ -119,8 +119,8 @@ impl Machine {
             samples,
             shard_crc,
         });
-        self.energy.start_session();
-        let provision = self.profile.provision(&self.energy.confirmed());
+        self.booking.start_session();
+        let provision = self.profile.provision(&self.booking);
         // The queue of a new session has room.
         out.send(HostToDevice::Provision(provision));
         self.start_over(Stage::Greeted(Session::new(greeting)), out.now);

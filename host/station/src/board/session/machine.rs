@@ -7,19 +7,19 @@ use gleaner_shared::wire::message::Payload;
 
 use super::check::Profile;
 use super::echo::EchoStep;
-use super::energy::EnergyTracker;
 use super::io::{Action, Output, Want};
 use super::io::{Input, Request};
 use super::line::{Refusals, Reopening};
 use super::round::StepInput;
 use super::state::{Activity, PendingRequest, Stage, State};
 use crate::board::ConfirmedState;
+use crate::board::booking::Booking;
 
 /// One board's session, without its line and its clock.
 #[derive(Debug)]
 pub(in crate::board) struct Machine {
     pub(super) profile: Profile,
-    pub(super) energy: EnergyTracker,
+    pub(super) booking: Booking,
     pub(super) state: State,
     pub(super) reopening: Reopening,
     pub(super) refusals: Refusals,
@@ -33,7 +33,7 @@ impl Machine {
     /// Starts without a line, at the time zero.
     pub(in crate::board) fn new(profile: Profile, confirmed: ConfirmedState) -> Self {
         Self {
-            energy: EnergyTracker::new(confirmed, profile.store, profile.cost),
+            booking: Booking::new(confirmed, profile.bounds),
             profile,
             state: State::Connecting {
                 stage: Stage::Unplugged {
@@ -91,7 +91,7 @@ impl Machine {
         match request {
             Request::Work(job) => self.work(job, &mut out),
             Request::Close(closing) => self.close(&closing, &mut out),
-            Request::Restore(confirmed) => self.energy.restore(confirmed),
+            Request::Restore(confirmed) => self.booking.restore(confirmed),
             Request::Greet(limit) => self.greet(limit, &mut out),
             Request::Echo(bytes, limit) => self.echo(bytes, limit, &mut out),
         }

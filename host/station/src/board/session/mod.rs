@@ -28,7 +28,6 @@
 
 mod check;
 mod echo;
-mod energy;
 mod handover;
 mod io;
 mod line;

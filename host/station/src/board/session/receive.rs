@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use gleaner_shared::energy::Snapshot;
-use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
+use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, Offer, RejectReason};
 
 use super::check::Expected;
 use super::io::{Action, Answer, Output};
@@ -30,8 +30,8 @@ impl Machine {
             }
             DeviceToHost::Report(report) => self.advance(StepInput::Reported(Box::new(report)), out),
             DeviceToHost::Cancelled { ledger, .. } => {
-                if let Some(differs) = self.energy.note(ledger) {
-                    out.publish(differs);
+                if let Some(refused) = self.booking.note(ledger) {
+                    out.publish(refused);
                 }
             }
             DeviceToHost::Crash(crash) => out.publish(crash.into()),
@@ -71,9 +71,10 @@ impl Machine {
 
     /// Starts the pending request once the board is provisioned.
     fn provisioned(&mut self, ledger: Snapshot, out: &mut Output) {
-        if let Some(differs) = self.energy.compare(ledger) {
+        if let Some(differs) = self.booking.compare(ledger) {
             out.publish(differs);
         }
+        self.correct(out);
         self.state = match self.take() {
             State::Connecting {
                 stage: Stage::Greeted(session),
@@ -81,6 +82,14 @@ impl Machine {
             } => self.begin(session, pending, out),
             other => other,
         };
+    }
+
+    /// Provisions a board again whose ledger is not the one to continue with.
+    pub(super) fn correct(&mut self, out: &mut Output) {
+        if self.booking.must_correct() {
+            let provision = self.profile.provision(&self.booking);
+            out.send(HostToDevice::Provision(provision));
+        }
     }
 
     /// Accepts or rejects an offer of the board. The expected transfer with a wrong length ends the
@@ -182,7 +191,7 @@ impl Machine {
         let context = &mut StepContext {
             work: &work,
             session,
-            energy: &mut self.energy,
+            booking: &mut self.booking,
             out,
         };
         match step.handle(input, context) {

@@ -43,22 +43,25 @@ impl Machine {
 
     pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
         let mark = closing.mark;
-        self.energy.close(closing);
+        if let Some(refused) = self.booking.close(closing) {
+            out.publish(refused);
+        }
         // An absent board learns all this from its next provision.
         match closing.rest {
-            Some(rest) => out.send(HostToDevice::Order(rest)),
-            // The board lost its power, and with it the ledger, after its report.
-            None if self.energy.is_behind() => {
-                let provision = self.profile.provision(&self.energy.confirmed());
+            Some(rest) if !self.booking.is_refused() => out.send(HostToDevice::Order(rest)),
+            // The board lost its power, and with it the ledger, after its report, or its ledger was
+            // refused.
+            _ if self.booking.is_behind() => {
+                let provision = self.profile.provision(&self.booking);
                 out.send(HostToDevice::Provision(provision));
             }
-            None => {}
+            _ => {}
         }
         out.send(HostToDevice::Commit {
             mark,
             counted: closing.counted,
         });
-        out.answer(Answer::Closed(self.energy.confirmed()));
+        out.answer(Answer::Closed(self.booking.confirmed()));
     }
 
     /// Starts a request, at once if the board is provisioned.
@@ -93,13 +96,17 @@ impl Machine {
             Some(PendingRequest::Work { work, .. }) => {
                 self.absent = false;
                 let model = work.job.model.len();
-                match self.profile.unfit(&session.greeting.about, model) {
-                    Some(wrong) => self.finish(&work, WorkResult::Missing(wrong), out),
+                let unfit = self.profile.unfit(&session.greeting.about, model);
+                match unfit
+                    .map(WorkResult::Missing)
+                    .or_else(|| self.reserve(&work, out))
+                {
+                    Some(outcome) => self.finish(&work, outcome, out),
                     None => {
                         let step = Step::begin(&mut StepContext {
                             work: &work,
                             session: &mut session,
-                            energy: &mut self.energy,
+                            booking: &mut self.booking,
                             out,
                         });
                         Activity::Work { work, step }
@@ -108,6 +115,19 @@ impl Machine {
             }
         };
         State::Provisioned { session, activity }
+    }
+
+    /// Begins the order's round in the booking; declines the order in the board's place if its store
+    /// cannot pay for it, which a board with a true ledger would have done.
+    fn reserve(&mut self, work: &Work, out: &mut Output) -> Option<WorkResult> {
+        let order = &work.job.order;
+        if let Some(refused) = self.booking.begin(order) {
+            out.publish(refused);
+            self.correct(out);
+        }
+        let shortfall = self.booking.check_reserve(order).err()?;
+        let reason = format!("{shortfall}, as the base station books its store");
+        Some(WorkResult::Declined(reason))
     }
 
     /// Keeps a request pending, or ends it at its deadline.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use gleaner_shared::wire::message::{ModelHash, OrderReply, RejectReason, Report};
 
 use super::check;
-use super::energy::EnergyTracker;
 use super::handover::{Handed, Handover};
 use super::io::{Output, Want};
 use super::state::{Session, Work};
+use crate::board::booking::Booking;
 use crate::board::{RoundWork, Upload, WorkResult};
 use crate::event::{EventKind, Measured};
 
@@ -66,7 +66,7 @@ pub(super) enum StepInput {
 pub(super) struct StepContext<'a> {
     pub(super) work: &'a Work,
     pub(super) session: &'a mut Session,
-    pub(super) energy: &'a mut EnergyTracker,
+    pub(super) booking: &'a mut Booking,
     pub(super) out: &'a mut Output,
 }
 
@@ -150,11 +150,16 @@ impl Step {
 
     /// Handles the report; the modelled radio has delivered the model at `from`.
     fn trained(report: Box<Report>, from: Duration, context: &mut StepContext<'_>) -> Flow {
-        if let Some(differs) = context.energy.note(report.ledger) {
-            context.out.publish(differs);
-        }
         let (job, about) = (&context.work.job, &context.session.greeting.about);
-        if let Some(what) = check::anomaly(&report, &job.order, about) {
+        let anomaly = check::anomaly(&report, &job.order, about);
+        let refused = match report.trained && anomaly.is_none() {
+            true => context.booking.trained(report.ledger),
+            false => context.booking.note(report.ledger),
+        };
+        if let Some(refused) = refused {
+            context.out.publish(refused);
+        }
+        if let Some(what) = anomaly {
             let reason = format!("its report is impossible: {what}");
             context.out.publish(EventKind::Implausible { what });
             return missing(reason);

@@ -1,11 +1,12 @@
 //! The board's ledger, round by round.
 
-use gleaner_shared::energy::{CostModel, Phase, Snapshot, Spent};
+use gleaner_shared::energy::{CostModel, Pace, Phase, Snapshot, Spent};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Report, RoundMark};
 
 use super::scene::*;
-use crate::board::session::energy::EnergyTracker;
+use crate::board::booking::Booking;
+use crate::board::bounds::Bounds;
 use crate::board::session::{Answer, Input, Request};
 use crate::board::{Closing, ConfirmedState};
 use crate::event::EventKind;
@@ -32,9 +33,15 @@ fn spent_on(phases: &[(Phase, u64)]) -> Spent {
     spent
 }
 
-fn energy() -> EnergyTracker {
-    let confirmed = ConfirmedState::new(PicoJoules(500), STORE);
-    EnergyTracker::new(confirmed, STORE, CostModel::default())
+fn energy() -> Booking {
+    let bounds = Bounds {
+        store: STORE,
+        cost: CostModel::default(),
+        pace: Pace::default(),
+    };
+    let mut booking = Booking::new(ConfirmedState::new(PicoJoules(500), STORE), bounds);
+    booking.begin(&order(0));
+    booking
 }
 
 #[test]
@@ -74,7 +81,7 @@ fn a_ledger_older_than_the_confirmed_one_is_not_noted() {
 fn an_unexpected_ledger_is_published() {
     let mut energy = energy();
     assert_eq!(energy.compare(ledger(0)), None);
-    let (expected, found) = (ledger(0), ledger(3));
+    let (expected, found) = (ledger(0), ledger(1));
     let differs = EventKind::LedgerDiffers { expected, found };
     assert_eq!(energy.compare(found), Some(differs));
     // Now it is known, and so is the confirmed one, which a board without power returns to.
@@ -90,12 +97,13 @@ fn a_provisioned_board_with_another_ledger_is_published_and_works() {
     board.work(job(0));
     let turn = board.say(DeviceToHost::Provisioned {
         client: CLIENT,
-        ledger: ledger(5),
+        ledger: ledger(1),
     });
     assert!(matches!(
         turn.events()[..],
         [EventKind::LedgerDiffers { .. }]
     ));
+    assert!(turn.sent().is_empty());
     assert_eq!(board.finish(0), UPDATE);
 }
 

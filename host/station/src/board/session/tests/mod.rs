@@ -1,6 +1,7 @@
 //! Tests of the state machine, without a line, a runtime or a clock.
 
 mod energy;
+mod false_ledgers;
 mod hostile;
 mod limits;
 mod line;

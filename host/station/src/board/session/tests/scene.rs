@@ -96,7 +96,8 @@ pub(super) fn order(round: u32) -> Order {
         uplink_bits: 8,
         epochs: 2,
         power: NanoWatts(1_000_000),
-        drawn: NanoWatts(1_000_000),
+        // A board that trained books nothing but its income, so that its ledger is `ledger(1)`.
+        drawn: NanoWatts::ZERO,
         airtime: Micros(1_000),
         learning_rate_q24: 1 << 20,
         seed: 1,
@@ -217,6 +218,11 @@ pub(super) struct Board {
 impl Board {
     /// Starts without a line.
     pub(super) fn new() -> Self {
+        Self::with(STORE, CostModel::paper(1e-26, 5e8), Pace::default())
+    }
+
+    /// Starts without a line, with half a store of energy.
+    pub(super) fn with(store: EnergyStore, cost: CostModel, pace: Pace) -> Self {
         let identity = Identity {
             client: ClientId(CLIENT),
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
@@ -224,13 +230,13 @@ impl Board {
             timing: Timing::for_bit_rate(921_600),
             run: RUN,
             seed: 1,
-            store: STORE,
-            cost: CostModel::paper(1e-26, 5e8),
-            pace: Pace::default(),
+            store,
+            cost,
+            pace,
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: Some(7),
         };
-        let confirmed = ConfirmedState::new(PicoJoules(500), STORE);
+        let confirmed = ConfirmedState::new(PicoJoules(store.capacity.0 / 2), store);
         Self {
             machine: Machine::new(Profile::from(&identity), confirmed),
             now: Duration::ZERO,
