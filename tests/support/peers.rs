@@ -21,7 +21,7 @@ use gleaner_shared::wire::message::{
 use gleaner_sim::fleet;
 use gleaner_sim::scenario::Scenario;
 use gleaner_station::Handle;
-use gleaner_station::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
+use gleaner_station::board::{Closing, ConfirmedState, Identity, RoundWork, WorkResult};
 use gleaner_station::bus::{self, EventReceiver, EventSender};
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, Place, SecretKey};
 use gleaner_station::link::Endpoint;
@@ -483,7 +483,6 @@ async fn round_with(peers: Vec<(Behaviour, Endpoint)>) -> RoundOutcome {
 #[must_use]
 pub fn job(round: u32) -> RoundWork {
     let model: Arc<[u8]> = update_of(u32::MAX, round, MODEL_BYTES).into();
-    let limit = Duration::from_secs(60);
     RoundWork {
         order: Order {
             run: RUN,
@@ -506,12 +505,8 @@ pub fn job(round: u32) -> RoundWork {
         model,
         update: None,
         upload_bytes: MODEL_BYTES,
-        limits: Limits {
-            connect: limit,
-            download: limit,
-            epoch: limit,
-            upload: limit,
-        },
+        limit: Duration::from_secs(240),
+        on_trial: false,
         pace: None,
     }
 }

@@ -186,10 +186,10 @@ fn the_model_is_offered_again_to_a_busy_board_after_a_pause() {
 #[test]
 fn a_board_that_is_always_busy_has_no_extra_time() {
     let mut board = offering();
-    board.now += LIMITS.download - seconds(1) / 4;
+    board.now += LIMIT - seconds(1) / 4;
     board.tell(rejected(RejectReason::Busy));
     let at = board.machine.wakes_at().unwrap();
-    assert_eq!(at, LIMITS.download);
+    assert_eq!(at, LIMIT);
     assert_eq!(
         board.pass(at - board.now).missing(0),
         "the model did not arrive in time"
