@@ -88,7 +88,7 @@ fn an_impossible_ledger_is_published_and_not_used() {
             // Said once, however often the board does.
             assert!(!board.say(say(found)).events().contains(&differs));
             if board.machine.is_busy() {
-                board.pass(seconds(10)).missing(0);
+                board.pass(LIMIT).missing(0);
             }
             assert_eq!(close(&mut board, 0).ledger, ledger(1));
             // The next greeting is answered with a possible ledger.
