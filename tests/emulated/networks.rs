@@ -170,7 +170,7 @@ fn three_rounds_of_har_with_two_picos_end_with_the_simulations_model() {
     let scenario = resolve("har", &overrides).unwrap();
     let folder = Folder::new("networks");
     let options = Options {
-        wall_limit: Duration::from_secs(900),
+        round_limit: Some(Duration::from_secs(1_800)),
         ..options()
     };
     let finished = with_boards(&scenario, &fleet, &folder, &options);

@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> bool {
     let (boards, alone) = (Folder::new("demo-boards"), Folder::new("demo-alone"));
     let expected = simulated(&scenario, &alone);
     let options = Options {
-        wall_limit: Duration::from_secs(900),
+        round_limit: Some(Duration::from_secs(1_800)),
         ..options()
     };
     let outcome = with_boards(&scenario, &fleet, &boards, &options).outcome;

@@ -29,12 +29,12 @@ use indicatif::ProgressBar;
 
 /// Boards of the fleet; two more clients are simulated.
 const BOARDS: u32 = 4;
-/// Every so many kills one lasts longer than [`WALL_LIMIT`].
+/// Every so many kills one lasts longer than [`ROUND_LIMIT`].
 const LONG_KILL: u32 = 8;
 /// Kills in a round at most, on average.
 const KILLS_A_ROUND: u32 = 2;
 /// How long the base station waits for a board.
-const WALL_LIMIT: Duration = Duration::from_secs(20);
+const ROUND_LIMIT: Duration = Duration::from_secs(20);
 
 /// Rounds, boards and kills.
 #[derive(Debug, clap::Args)]
@@ -123,7 +123,7 @@ pub fn run(args: &Args) -> bool {
         fleet.clients.push(entry);
     }
     let options = Options {
-        wall_limit: WALL_LIMIT,
+        round_limit: Some(ROUND_LIMIT),
         ..runs::options()
     };
     let scene = Arc::new(Scene::default());
@@ -197,7 +197,7 @@ fn kill(mut victims: Vec<Victim>, scene: &Scene, pause_s: f64, seed: u64) {
             Victim::Process(board) => {
                 board.kill();
                 let absence = match total % LONG_KILL {
-                    0 => WALL_LIMIT.as_secs_f64() + 5.0,
+                    0 => ROUND_LIMIT.as_secs_f64() + 5.0,
                     _ => rng.uniform(),
                 };
                 std::thread::sleep(Duration::from_secs_f64(absence));

@@ -2,6 +2,7 @@
 //! that call twice or lose their lines.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gleaner_shared::wire::Key;
 use gleaner_sim::fleet;
@@ -131,7 +132,7 @@ async fn a_board_that_calls_twice_is_served_on_its_newest_line_and_counts_once()
     // The older line is closed as soon as the newer one proved whose it is.
     let older = older.await.unwrap();
     work(&board, 0, 1).await;
-    drop(board);
+    assert!(board.end(Duration::from_secs(60)).await);
     let newer = newer.await.unwrap();
     assert_eq!((older.trained, older.counted), (vec![0], vec![0]));
     assert_eq!((newer.trained, newer.counted), (vec![1], vec![1]));

@@ -277,7 +277,7 @@ fn a_board_that_never_connects_is_absent_with_a_reason_and_the_run_replays() {
         boards.remove(0);
         let folder = Folder::new(&format!("absent-{scheduler}"));
         let options = Options {
-            wall_limit: Duration::from_secs(2),
+            round_limit: Some(Duration::from_secs(2)),
             ..options()
         };
         let directory = folder.run();

@@ -10,4 +10,5 @@ mod infer;
 mod measure;
 mod peers;
 mod rekey;
+mod stall;
 mod third_party;

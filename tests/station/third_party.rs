@@ -118,7 +118,7 @@ fn three_rounds_with_clients_of_other_make_at_five_percent_loss() {
     }
     let options = Options {
         faults: "loss=0.05,duplicate=0.01".parse().unwrap(),
-        wall_limit: Duration::from_secs(300),
+        round_limit: Some(Duration::from_secs(600)),
         ..options()
     };
     let directory = folder.run();

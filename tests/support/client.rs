@@ -3,6 +3,7 @@
 //! Its update is a fixed pattern of client and round, so that a test can tell whose it is.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use gleaner_shared::energy::{Activity, Flows, Ledger, Phase, Snapshot, Spent};
@@ -15,10 +16,45 @@ use gleaner_shared::wire::message::{
 use gleaner_shared::wire::{FrameBuffer, Key};
 use heapless::String;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// Interval between two checks of work that is not reported yet.
 const TICK: Duration = Duration::from_millis(1);
+
+/// Pause between two bytes of a client that sends them one by one.
+const BYTE: Duration = Duration::from_secs(1);
+
+/// Training time of a client that never reports.
+const FOREVER: Duration = Duration::from_secs(86_400);
+
+/// Time after which a client browns out in its training.
+const BROWN_OUT: Duration = Duration::from_millis(100);
+
+/// How a client that holds its key keeps a base station waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// Hangs up at each order, and connects again.
+    HangsUp,
+    /// Accepts its order and never reports.
+    Idle,
+    /// Never answers its order.
+    Mute,
+    /// Answers with one byte a second.
+    Trickle,
+    /// Loses its power in the middle of training, and connects again.
+    BrownsOut,
+}
+
+impl Stall {
+    /// Every way, in order.
+    pub const ALL: [Self; 5] = [
+        Self::HangsUp,
+        Self::Idle,
+        Self::Mute,
+        Self::Trickle,
+        Self::BrownsOut,
+    ];
+}
 
 /// A client and its volatile state.
 pub struct Client {
@@ -39,10 +75,17 @@ pub struct Client {
     whole: bool,
     /// The newest round in the ledger.
     booked: Option<u32>,
+    stall: Option<(Stall, RangeInclusive<u32>)>,
+    /// When it loses its power.
+    dies_at: Option<Instant>,
+    /// Whether it closes this line.
+    hangs_up: bool,
     /// How often each order was carried out, by round.
     pub trained: Vec<u32>,
     /// Rounds in which its update was counted.
     pub counted: Vec<u32>,
+    /// Rounds of the orders that were cancelled.
+    pub cancelled: Vec<u32>,
 }
 
 /// What makes a client a board of a whole run: a shard, and books.
@@ -141,8 +184,12 @@ impl Client {
             member: None,
             whole: true,
             booked: None,
+            stall: None,
+            dies_at: None,
+            hangs_up: false,
             trained: Vec::new(),
             counted: Vec::new(),
+            cancelled: Vec::new(),
         }
     }
 
@@ -160,6 +207,19 @@ impl Client {
         // The exact model with its biases.
         self.store.resize(3 * self.upload_bytes, 0);
         self
+    }
+
+    /// Makes the client keep the base station waiting in some rounds.
+    #[must_use]
+    pub const fn stalling(mut self, stall: Stall, rounds: RangeInclusive<u32>) -> Self {
+        self.stall = Some((stall, rounds));
+        self
+    }
+
+    /// Returns how the client stalls at an order of this round.
+    fn stall_in(&self, round: u32) -> Option<Stall> {
+        let (stall, rounds) = self.stall.as_ref()?;
+        rounds.contains(&round).then_some(*stall)
     }
 
     /// Tells whether the client has gone away for good.
@@ -202,6 +262,7 @@ impl Client {
     /// How the line ended, other than by closing.
     pub async fn serve(&mut self, line: impl AsyncRead + AsyncWrite) -> io::Result<()> {
         self.starts = self.starts.wrapping_add(1);
+        self.hangs_up = false;
         let entropy = [self.starts ^ self.number as u8; 32];
         let mut link = DeviceLink::new(self.key, Some(entropy), self.device(), self.timing);
         let (mut read, mut write) = tokio::io::split(line);
@@ -215,10 +276,24 @@ impl Client {
             loop {
                 self.flush(&mut link, now());
                 let source = self.work.as_ref().map_or(&[][..], |work| &work.update);
+                let trickles = self.work.as_ref().is_some_and(|work| {
+                    self.stall_in(work.report.work.round) == Some(Stall::Trickle)
+                });
                 match link.transmit(now(), source, &mut frame) {
+                    Some(bytes) if trickles => {
+                        for byte in bytes {
+                            write.write_all(&[*byte]).await?;
+                            sleep(BYTE).await;
+                        }
+                    }
                     Some(bytes) => write.write_all(bytes).await?,
                     None => break,
                 }
+            }
+            if self.dies_at.is_some_and(|at| at <= Instant::now()) {
+                self.dies_at = None;
+                self.switch_off();
+                return Ok(());
             }
             let wake = link.next_wake().unwrap_or(Micros(u64::from(u32::MAX)));
             let mut wake = epoch + Duration::from_micros(wake.0);
@@ -226,6 +301,7 @@ impl Client {
                 // Work of an order that is not of this session is done, and waits for it.
                 wake = wake.min(work.at.max(Instant::now() + TICK));
             }
+            wake = self.dies_at.map_or(wake, |at| wake.min(at));
             let len = tokio::select! {
                 len = read.read(&mut piece) => len?,
                 () = sleep_until(wake) => continue,
@@ -238,7 +314,7 @@ impl Client {
                 if let Some(event) = link.receive(now(), &mut bytes, &mut self.store) {
                     self.handle(&mut link, event);
                 }
-                if self.has_left() {
+                if self.has_left() || self.hangs_up {
                     return Ok(());
                 }
             }
@@ -295,7 +371,26 @@ impl Client {
                 let _ = link.send(DeviceToHost::Provisioned { client, ledger });
             }
             HostToDevice::Order(order) => {
+                let stall = self.stall_in(order.round).filter(|_| order.participate);
+                match stall {
+                    Some(Stall::HangsUp) => {
+                        self.hangs_up = true;
+                        return;
+                    }
+                    Some(Stall::Mute) => return,
+                    _ => {}
+                }
                 let declined = self.take(order).err();
+                if let Some(work) = self.work.as_mut().filter(|_| declined.is_none()) {
+                    match stall {
+                        Some(Stall::Idle) => work.at = Instant::now() + FOREVER,
+                        Some(Stall::BrownsOut) => {
+                            work.at = Instant::now() + FOREVER;
+                            self.dies_at = Some(Instant::now() + BROWN_OUT);
+                        }
+                        _ => {}
+                    }
+                }
                 let reply = OrderReply {
                     work: order.mark(),
                     declined,
@@ -303,7 +398,8 @@ impl Client {
                 };
                 let _ = link.send(DeviceToHost::OrderReply(reply));
             }
-            HostToDevice::Cancel { .. } => {
+            HostToDevice::Cancel { work } => {
+                self.cancelled.push(work.round);
                 link.withdraw();
                 self.work = None;
             }

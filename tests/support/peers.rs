@@ -21,7 +21,7 @@ use gleaner_shared::wire::message::{
 use gleaner_sim::fleet;
 use gleaner_sim::scenario::Scenario;
 use gleaner_station::Handle;
-use gleaner_station::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
+use gleaner_station::board::{Closing, ConfirmedState, Identity, RoundWork, WorkResult};
 use gleaner_station::bus::{self, EventReceiver, EventSender};
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, Place, SecretKey};
 use gleaner_station::link::Endpoint;
@@ -31,7 +31,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use crate::client::{Client, Member, update_of};
+use crate::client::{Client, Member, Stall, update_of};
 use crate::station::RUN;
 
 /// Bytes of a model at 8 bits a parameter, each way.
@@ -125,6 +125,10 @@ pub struct Board {
     pub leaves_in: Option<u32>,
     /// Energy in its store and capacity of the store; ample if `None`.
     pub stored_j: Option<f64>,
+    /// Duration of its training.
+    pub training: Duration,
+    /// How it keeps the base station waiting, and up to which round.
+    pub stalls: Option<(Stall, u32)>,
 }
 
 impl Board {
@@ -133,6 +137,8 @@ impl Board {
         factor: 1,
         leaves_in: None,
         stored_j: None,
+        training: Duration::ZERO,
+        stalls: None,
     };
 }
 
@@ -156,7 +162,12 @@ pub async fn fleet_of_run(scenario: &Scenario, boards: &[Board]) -> FleetFile {
                 leaves_in: board.leaves_in,
             };
             let bytes = Width::Byte.coded_bytes(Shape::PAPER.parameters());
-            let peer = Client::new(number, key_of(number), timing(), bytes).of_run(member);
+            let mut peer = Client::new(number, key_of(number), timing(), bytes)
+                .of_run(member)
+                .training_for(board.training);
+            if let Some((stall, last)) = board.stalls {
+                peer = peer.stalling(stall, 0..=last);
+            }
             let port = serve_until_it_leaves(peer).await.expect("a port");
             entry.serve_at(format!("127.0.0.1:{port}"));
             entry.key = Some(SecretKey(secret_of(number)));
@@ -483,7 +494,6 @@ async fn round_with(peers: Vec<(Behaviour, Endpoint)>) -> RoundOutcome {
 #[must_use]
 pub fn job(round: u32) -> RoundWork {
     let model: Arc<[u8]> = update_of(u32::MAX, round, MODEL_BYTES).into();
-    let limit = Duration::from_secs(60);
     RoundWork {
         order: Order {
             run: RUN,
@@ -506,12 +516,8 @@ pub fn job(round: u32) -> RoundWork {
         model,
         update: None,
         upload_bytes: MODEL_BYTES,
-        limits: Limits {
-            connect: limit,
-            download: limit,
-            epoch: limit,
-            upload: limit,
-        },
+        limit: Duration::from_secs(240),
+        on_trial: false,
         pace: None,
     }
 }

@@ -70,7 +70,7 @@ pub fn options() -> Options {
     Options {
         pace: Pace::Fast,
         faults: Faults::default(),
-        wall_limit: Duration::from_secs(120),
+        round_limit: Some(Duration::from_secs(240)),
         listen: None,
         threads: 1,
     }
@@ -230,7 +230,7 @@ pub fn emulated_as_simulated(scheduler: &str, rounds: i64) -> String {
             duplicate: 0.01,
             ..Faults::default()
         },
-        wall_limit: Duration::from_secs(900),
+        round_limit: Some(Duration::from_secs(1_800)),
         ..options()
     };
     let fleet = emulated_fleet(&EMULATED, 2);

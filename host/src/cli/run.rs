@@ -76,10 +76,13 @@ pub struct LineArgs {
     /// Rehearse bad lines, e.g. `loss=0.05,duplicate=0.01,corrupt=0.01,cut=0.0001,delay_ms=5`.
     #[arg(long, value_name = "FAULTS", default_value = "")]
     faults: Faults,
-    /// Wall seconds a board may take for a phase, or for each epoch, before it is lost for the
-    /// round.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    wall_limit_s: u64,
+    /// Wall time of a round in this session, instead of `run.round_limit_s`.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_limit)]
+    round_limit_s: Option<Duration>,
+    /// Old name, which was a limit of each phase.
+    #[arg(long, hide = true, value_name = "SECONDS", value_parser = parse_limit,
+        conflicts_with = "round_limit_s")]
+    wall_limit_s: Option<Duration>,
     #[command(flatten)]
     listen: ListenArgs,
     /// Print lines instead of the live view.
@@ -90,15 +93,29 @@ pub struct LineArgs {
 impl LineArgs {
     /// The options of a run.
     #[must_use]
-    pub const fn options(&self, threads: usize) -> Options {
+    pub fn options(&self, threads: usize) -> Options {
+        if self.wall_limit_s.is_some() {
+            errln!(
+                "--wall-limit-s is now --round-limit-s, for the whole round; the old name is accepted \
+                 in this version only"
+            );
+        }
         Options {
             pace: self.pace,
             faults: self.faults,
-            wall_limit: Duration::from_secs(self.wall_limit_s),
+            round_limit: self.round_limit_s.or(self.wall_limit_s),
             listen: self.listen.listen,
             threads,
         }
     }
+}
+
+/// Reads a limit of wall time.
+fn parse_limit(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    let limit = Duration::try_from_secs_f64(seconds).ok();
+    let limit = limit.filter(|limit| !limit.is_zero());
+    limit.ok_or_else(|| "must be more than 0 seconds".to_owned())
 }
 
 /// Runs `gleaner run`.

@@ -43,6 +43,9 @@ impl RoundTimes {
 /// Lines of the log that are kept.
 const LINES: usize = 8;
 
+/// Activity of a board that failed too often and gets no order.
+const SITS_OUT: &str = "sits out";
+
 /// One client on the screen.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "fields that are named after their value")]
@@ -248,6 +251,10 @@ impl ViewState {
                 board.doing = "no update".to_owned();
                 board.progress = None;
             }
+            EventKind::SitsOut { .. } => {
+                board.doing = SITS_OUT.to_owned();
+                board.progress = None;
+            }
             EventKind::Uploaded { .. } => {
                 board.doing = "delivered".to_owned();
                 board.progress = Some(1.0);
@@ -277,7 +284,7 @@ impl ViewState {
         for (board, row) in self.boards.iter_mut().zip(&log.clients) {
             board.rounds += u32::from(counts && row.state == ClientState::Trained);
             (board.channel, board.power_w, board.progress) = (None, None, None);
-            if board.present && board.doing != "simulated" {
+            if board.present && !["simulated", SITS_OUT].contains(&board.doing.as_str()) {
                 board.doing = "ready".to_owned();
             }
         }

@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use super::books::{BoardBooks, Booked, Books, TOLERANCE, differing, percent, total};
 use super::fleet_file::{FleetFile, find_in};
 use super::ledgers::{Ledgers, table as ledgers_table};
-use super::log::{EVENTS, EventLogError, each_line};
+use super::event::EventKind;
+use super::log::{EVENTS, EventLogError, Line, each_line};
 
 /// Exit code of a complete run in which a board's ledger differs from the model's booking.
 pub const LEDGERS_DIFFER: u8 = 3;
@@ -29,6 +30,8 @@ const ENERGY: &str = "energy that the boards booked beside the model's, in mJ";
 pub struct BoardsReport {
     ledgers: Ledgers,
     books: BTreeMap<ClientId, BoardBooks>,
+    /// The pauses of boards that failed too often: the last round before each.
+    pauses: BTreeMap<ClientId, Vec<u32>>,
     names: BTreeMap<ClientId, String>,
 }
 
@@ -42,10 +45,11 @@ impl BoardsReport {
         if !events.is_file() {
             return Ok(None);
         }
-        let mut books = Books::default();
+        let (mut books, mut pauses) = (Books::default(), BTreeMap::new());
         let lines = each_line(&events)?.inspect(|line| {
             if let Ok(line) = line {
                 books.read(line);
+                note_pause(&mut pauses, line);
             }
         });
         let ledgers = Ledgers::of(lines)?;
@@ -54,6 +58,7 @@ impl BoardsReport {
         Ok(Some(Self {
             ledgers,
             books: books.boards(),
+            pauses,
             names: clients.map(|entry| (entry.id, entry.name)).collect(),
         }))
     }
@@ -139,6 +144,16 @@ impl BoardsReport {
             ));
         }
         lead.extend(self.refused().into_iter().map(|words| format!("{words}.")));
+        if !self.pauses.is_empty() {
+            let boards = self.pauses.iter();
+            let words: Vec<String> = boards
+                .map(|(&it, pauses)| format!("{} ({} times)", self.name(it), pauses.len()))
+                .collect();
+            lead.push(format!(
+                "Boards that failed round after round and sat out: {}.",
+                words.join(", ")
+            ));
+        }
         let differences = self.differences();
         if !differences.is_empty() {
             lead.push(format!(
@@ -235,6 +250,8 @@ impl BoardsReport {
             let mut board = both(books);
             board.insert("client".to_owned(), json!(client));
             board.insert("name".to_owned(), json!(self.name(client)));
+            let pauses = self.pauses.get(&client).map_or(0, Vec::len);
+            board.insert("pauses".to_owned(), json!(pauses));
             Value::Object(board)
         };
         json!({
@@ -256,6 +273,23 @@ impl BoardsReport {
         let text = serde_json::to_string_pretty(&self.json()).unwrap_or_default();
         let file = directory.file(RunDirectory::BOARDS);
         write_atomically(&file, format!("{text}\n").as_bytes())
+    }
+}
+
+/// Notes the pauses of boards; a later session discards those of rounds that it repeats.
+fn note_pause(pauses: &mut BTreeMap<ClientId, Vec<u32>>, line: &Line) {
+    match line {
+        Line::Event { event, .. } => {
+            if let (EventKind::SitsOut { .. }, Some(round)) = (&event.what, event.round) {
+                pauses.entry(event.client).or_default().push(round);
+            }
+        }
+        Line::Session {
+            session_after_round: last,
+        } => pauses.retain(|_, rounds| {
+            rounds.retain(|round| *last > 0 && round <= last);
+            !rounds.is_empty()
+        }),
     }
 }
 

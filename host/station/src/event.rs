@@ -136,6 +136,8 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "is_false")]
         declined: bool,
     },
+    /// The board failed so many rounds running and is not ordered up to round `until`.
+    SitsOut { failures: u32, until: u32 },
     /// The round is closed with this confirmed ledger.
     Closed {
         ledger: Snapshot,
@@ -290,6 +292,7 @@ impl EventKind {
             | Self::Missing { .. }
             | Self::Arrived { .. }
             | Self::Absent { .. }
+            | Self::SitsOut { .. }
             | Self::Closed { .. }
             | Self::LedgerDiffers { .. }
             | Self::LedgerRefused { .. }
@@ -387,6 +390,9 @@ impl EventKind {
             Self::Missing { reason } => format!("no update: {reason}"),
             Self::Arrived { .. } => "counted".to_owned(),
             Self::Absent { .. } => "not counted".to_owned(),
+            Self::SitsOut { failures, until } => {
+                format!("sits out until round {until}, after {failures} failed rounds")
+            }
             Self::Closed { ledger, .. } => {
                 format!("{} stored after {} rounds", ledger.stored, ledger.rounds)
             }

@@ -144,6 +144,7 @@ pub fn run(
         run.notice(&format!("boards may call in at {address}"));
     }
     let outcome = run.drive(&mut assembly.deployment);
+    assembly.deployment.fleet.end();
     let faults = Arc::clone(&assembly.faults);
     drop(assembly);
     let logged = pump.finish();
@@ -291,7 +292,7 @@ mod tests {
         let options = Options {
             pace: Default::default(),
             faults: Default::default(),
-            wall_limit: std::time::Duration::from_secs(1),
+            round_limit: None,
             // Boards call in nowhere: set-up fails after the directory was made.
             listen: None,
             threads: 1,

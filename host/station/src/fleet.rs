@@ -15,12 +15,16 @@ use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark, 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 use super::Handle;
-use super::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
+use super::board::{Closing, ConfirmedState, Identity, RoundWork, WorkResult};
 use super::bus::EventSender;
+use super::collect::{AtWork, Collector};
+use super::deadline::{self, Speed, seconds};
 use super::event::{Event, EventKind, loss};
 use super::listener::{Listener, ListenerTask};
+use super::standing::Standing;
 use super::stop::Stop;
 use super::stored_updates::{StoredUpdate, StoredUpdates};
 use gleaner_learn::train::Tensor;
@@ -29,6 +33,9 @@ use gleaner_sim::round::{
     Broadcast, ClientState, ExactGradient, Fleet, FleetError, Incomes, Listening, Order, Question,
     Reply, RoundLog, Update, micros,
 };
+
+/// How long the end of a run waits for boards to confirm its last round.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Whether the lines take as long as the modelled radio would.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,15 +62,29 @@ pub struct Rules {
     pub listening: Listening,
     /// Harvest of each client in every round.
     pub incomes: Incomes,
-    /// Limits of wall time.
-    pub limits: Limits,
+    /// Limit of wall time of a round; derived from its orders if `None`.
+    pub round_limit: Option<Duration>,
+    /// Updates with which a round may close while it only waits; 0 waits for all.
+    pub quorum: usize,
     /// Whether transfers take their modelled airtime.
     pub pace: Pace,
+}
+
+/// One board as the fleet file describes it.
+pub struct BoardSetup {
+    /// The client that the board is.
+    pub identity: Identity,
+    /// Energy in its store before the first round.
+    pub stored: PicoJoules,
+    /// Speed of the board and its line.
+    pub speed: Speed,
 }
 
 /// One board and its state.
 struct Member {
     identity: Identity,
+    speed: Speed,
+    standing: Standing,
     /// The board's task, after the first round began.
     handle: Option<Arc<Handle>>,
     confirmed: ConfirmedState,
@@ -104,7 +125,7 @@ impl StationFleet {
     pub fn try_new(
         rules: Rules,
         fixed: FixedFleet,
-        boards: Vec<(Identity, PicoJoules)>,
+        boards: Vec<BoardSetup>,
         stored_updates: StoredUpdates,
         listener: Option<Listener>,
         (events, stop): (EventSender, Stop),
@@ -115,11 +136,18 @@ impl StationFleet {
             .build()?;
         let mut members: Vec<Option<Member>> = Vec::new();
         members.resize_with(fixed.samples().len(), || None);
-        for (identity, stored) in boards {
+        for board in boards {
+            let BoardSetup {
+                identity,
+                stored,
+                speed,
+            } = board;
             if let Some(slot) = members.get_mut(identity.client.index()) {
                 *slot = Some(Member {
                     confirmed: ConfirmedState::new(stored, identity.store),
                     identity,
+                    speed,
+                    standing: Standing::default(),
                     handle: None,
                     report: None,
                 });
@@ -176,14 +204,92 @@ impl StationFleet {
         });
     }
 
-    fn job(&self, at: usize, broadcast: &Broadcast<'_>) -> RoundWork {
+    fn upload_s(at: usize, broadcast: &Broadcast<'_>) -> f64 {
+        broadcast.upload_s.get(at).copied().unwrap_or_default()
+    }
+
+    /// Returns the least wall time of an order's transfers.
+    fn pace(&self, at: usize, broadcast: &Broadcast<'_>) -> Option<(Duration, Duration)> {
+        let upload = seconds(Self::upload_s(at, broadcast));
+        let pace = (seconds(broadcast.downlink_s), upload);
+        (self.rules.pace == Pace::Real).then_some(pace)
+    }
+
+    fn upload_bytes(&self) -> usize {
+        Width::Byte.coded_bytes(self.fixed.shape().parameters())
+    }
+
+    /// Returns the expected wall time of a board's order, and of its modelled transfers.
+    fn expected(&self, at: usize, broadcast: &Broadcast<'_>) -> Option<(Duration, Duration)> {
         let order = &broadcast.orders[at];
-        let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
+        let member = self.members.get(order.client.index())?.as_ref()?;
+        let pace = self.pace(at, broadcast).unwrap_or_default();
+        let paced = pace.0.saturating_add(pace.1);
+        let bytes = self.exact.len() + self.upload_bytes();
+        Some((member.speed.expected(order.epochs, bytes, paced), paced))
+    }
+
+    /// Returns the limit of a round, the same for all its boards.
+    fn limit(&self, broadcast: &Broadcast<'_>) -> Duration {
+        let orders = 0..broadcast.orders.len();
+        let expected = orders.filter_map(|at| self.expected(at, broadcast));
+        let (expected, paced) = expected.max().unwrap_or_default();
+        deadline::limit(self.rules.round_limit, expected, paced)
+    }
+
+    /// Tells whether boards sit out: not while all clients are boards that would.
+    fn may_sit_out(&self) -> bool {
+        let would = |member: &Option<Member>| {
+            let board = member.as_ref();
+            board.is_some_and(|board| board.standing.is_on_trial())
+        };
+        !self.members.iter().all(would)
+    }
+
+    /// Returns why a board on trial is not ordered in a round, if it is not.
+    fn sits_out(&self, standing: Standing, handle: &Handle, round: u32) -> Option<String> {
+        let failures = standing.failures();
+        if let Some(until) = standing.pause(round) {
+            return Some(format!(
+                "sits out until round {until} after {failures} failed rounds"
+            ));
+        }
+        // A trial of a board that is away would only take time.
+        let greeted = self.runtime.block_on(handle.greet(Duration::ZERO));
+        let error = greeted.err()?;
+        Some(format!(
+            "sits out after {failures} failed rounds until it is connected: {error}"
+        ))
+    }
+
+    /// Notes the result of a board's order.
+    fn judge(&mut self, client: ClientId, round: u32, result: &WorkResult) {
+        let Some(member) = &mut self.members[client.index()] else {
+            return;
+        };
+        match result {
+            WorkResult::Done(..) => member.standing.succeed(),
+            WorkResult::Missing(_) => {
+                if let Some(until) = member.standing.fail(round) {
+                    let failures = member.standing.failures();
+                    self.publish(client, round, EventKind::SitsOut { failures, until });
+                }
+            }
+            // A board that says what it lacks keeps nobody waiting.
+            WorkResult::Declined(_) => {}
+        }
+    }
+
+    fn job(
+        &self,
+        at: usize,
+        broadcast: &Broadcast<'_>,
+        limit: Duration,
+        on_trial: bool,
+    ) -> RoundWork {
+        let order = &broadcast.orders[at];
+        let upload_s = Self::upload_s(at, broadcast);
         let drawn = broadcast.drawn.get(at).copied().unwrap_or_default();
-        let pace = (self.rules.pace == Pace::Real).then(|| {
-            let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
-            (seconds(broadcast.downlink_s), seconds(upload_s))
-        });
         let client = order.client;
         let order = wire::Order {
             participate: true,
@@ -199,9 +305,10 @@ impl StationFleet {
             order,
             model: Arc::clone(&self.exact),
             update: self.change.clone(),
-            upload_bytes: Width::Byte.coded_bytes(self.fixed.shape().parameters()),
-            limits: self.rules.limits,
-            pace,
+            upload_bytes: self.upload_bytes(),
+            limit,
+            on_trial,
+            pace: self.pace(at, broadcast),
         }
     }
 
@@ -304,19 +411,31 @@ impl Fleet for StationFleet {
         self.begin();
         let round = broadcast.round;
         let mut replies: Vec<Option<(Reply, bool)>> = vec![None; broadcast.orders.len()];
-        let (mut here, mut away) = (Vec::new(), Vec::new());
+        let (limit, may_sit_out) = (self.limit(broadcast), self.may_sit_out());
+        let guard = self.runtime.enter();
+        let (mut here, mut away) = (Vec::new(), Collector::new(self.rules.quorum));
+        drop(guard);
         for (at, order) in broadcast.orders.iter().enumerate() {
-            let member = self.members[order.client.index()].as_ref();
-            match member.and_then(|member| member.handle.clone()) {
-                Some(handle) => {
-                    let job = self.job(at, broadcast);
-                    away.push((
-                        at,
-                        self.runtime.spawn(async move { handle.work(job).await }),
-                    ));
-                }
-                None => here.push((at, *order)),
+            let board = self.members[order.client.index()].as_ref();
+            let board = board.and_then(|board| Some((board, board.handle.clone()?)));
+            let Some((member, handle)) = board else {
+                here.push((at, *order));
+                continue;
+            };
+            let on_trial = may_sit_out && member.standing.is_on_trial();
+            if on_trial && let Some(reason) = self.sits_out(member.standing, &handle, round) {
+                replies[at] = Some((Reply::Lost(reason), true));
+                continue;
             }
+            let job = self.job(at, broadcast, limit, on_trial);
+            let (expected, _) = self.expected(at, broadcast).unwrap_or_default();
+            let board = AtWork {
+                at,
+                expected,
+                on_trial,
+            };
+            let _guard = self.runtime.enter();
+            away.start(board, async move { handle.work(job).await });
         }
         let orders: Vec<Order> = here.iter().map(|(_, order)| *order).collect();
         let lacking = |(at, _): &(usize, Order)| *broadcast.shortfalls.get(*at)?;
@@ -327,18 +446,21 @@ impl Fleet for StationFleet {
             shortfalls: &shortfalls,
             ..*broadcast
         })?;
+        let arrived = simulated.iter();
+        let arrived = arrived.filter(|reply| matches!(reply, Reply::Trained(_)));
+        let results = away.results(arrived.count());
         for ((at, _), reply) in here.iter().zip(simulated) {
             replies[*at] = Some((reply, true));
         }
-        for (at, task) in away {
-            let outcome = self.runtime.block_on(async {
-                tokio::select! {
-                    outcome = task => Ok(outcome),
-                    () = self.stop.requested() => Err(FleetError::Stopped),
-                }
-            })?;
-            let outcome = outcome.unwrap_or_else(|error| WorkResult::Missing(error.to_string()));
+        let results = self.runtime.block_on(async {
+            tokio::select! {
+                results = results => Ok(results),
+                () = self.stop.requested() => Err(FleetError::Stopped),
+            }
+        })?;
+        for (at, outcome) in results {
             let order = &broadcast.orders[at];
+            self.judge(order.client, round, &outcome);
             let after = broadcast.wants_loss_after;
             replies[at] = Some(self.reply_of(order, round, outcome, after)?);
         }
@@ -427,6 +549,26 @@ impl Fleet for StationFleet {
         // The events of a round must be in the log before its checkpoint.
         let flushed = self.events.flush();
         flushed.map_err(|error| FleetError::Failed(error.to_string()))
+    }
+
+    fn end(&mut self) {
+        let limit = self.rules.round_limit.unwrap_or(LAST_WORDS);
+        let mut boards = Vec::new();
+        for member in self.members.iter_mut().flatten() {
+            // Boards that sit out have had their time.
+            let limit = match member.standing.is_on_trial() {
+                true => Duration::ZERO,
+                false => limit.min(LAST_WORDS),
+            };
+            boards.extend(member.handle.take().map(|handle| (handle, limit)));
+        }
+        self.runtime.block_on(async {
+            let mut ends = JoinSet::new();
+            for (handle, limit) in boards {
+                ends.spawn(async move { handle.end(limit).await });
+            }
+            ends.join_all().await
+        });
     }
 
     fn gradients(&mut self, _: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {

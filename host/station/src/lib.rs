@@ -47,7 +47,7 @@
 //! - [`board`]: the task of one board; its session is a state machine without I/O.
 //! - [`service`]: sessions outside of runs: key rotation, inference, measurement, boot mode.
 //! - [`fleet`], [`stored_updates`], [`replay`]: all clients as a fleet for the engine, and the replay
-//!   of a run from its log.
+//!   of a run from its log. `deadline`, `standing` and `collect` say how long a round waits for whom.
 //! - [`setup`], [`execute`], [`stop`]: from a scenario and a fleet file to a run.
 //! - [`doctor`], [`ledgers`], [`books`], [`demo`]: checks of a fleet, comparison of ledgers with the
 //!   orders and of their energy with the model's, the preset `demo`.
@@ -57,7 +57,9 @@ pub mod board;
 mod boards_report;
 pub mod books;
 pub mod bus;
+mod collect;
 mod cycles;
+mod deadline;
 pub mod demo;
 pub mod device;
 pub mod doctor;
@@ -74,6 +76,7 @@ mod rate_limit;
 pub mod replay;
 pub mod service;
 pub mod setup;
+mod standing;
 pub mod stop;
 pub mod stored_updates;
 pub mod text;

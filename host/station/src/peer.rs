@@ -139,6 +139,12 @@ impl Peer {
         std::mem::take(&mut self.store)
     }
 
+    /// Tells whether every message has arrived.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.machine.is_idle()
+    }
+
     /// Returns (chunks delivered, chunks in all) of the outgoing transfer.
     #[must_use]
     pub fn sending(&self) -> Option<(u16, u16)> {

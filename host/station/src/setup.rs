@@ -9,9 +9,10 @@ use std::time::Duration;
 use gleaner_shared::board::Shape;
 use gleaner_shared::shard::body_crc;
 
-use super::board::{Identity, Limits};
+use super::board::Identity;
 use super::bus::EventSender;
-use super::fleet::{Pace, Rules, StationFleet};
+use super::deadline::{Speed, seconds};
+use super::fleet::{BoardSetup, Pace, Rules, StationFleet};
 use super::listener::{ExpectedBoards, ListenError, Listener, ListenerStatus, check};
 use super::stop::Stop;
 use super::stored_updates::StoredUpdates;
@@ -75,8 +76,8 @@ pub struct Options {
     pub pace: Pace,
     /// Faults to inject into every line.
     pub faults: Faults,
-    /// Limit of wall time for each phase of a round, and for each epoch of training.
-    pub wall_limit: Duration,
+    /// Limit of wall time of a round, instead of the scenario's.
+    pub round_limit: Option<Duration>,
     /// Address for boards that connect by themselves.
     pub listen: Option<SocketAddr>,
     /// Threads that train simulated clients.
@@ -248,7 +249,13 @@ pub fn assemble(
             network,
             shard_crc: shard_crc(shard),
         };
-        boards.push((identity, entry.stored(scenario)));
+        let samples = load_of(entry.id).samples;
+        let speed = Speed::of(entry, &identity.cost, &identity.pace, network, samples);
+        boards.push(BoardSetup {
+            identity,
+            stored: entry.stored(scenario),
+            speed,
+        });
     }
     let rules = Rules {
         run,
@@ -260,12 +267,9 @@ pub fn assemble(
             &scenario.devices(),
             rounds.environment().harvest.clone(),
         ),
-        limits: Limits {
-            connect: options.wall_limit,
-            download: options.wall_limit,
-            epoch: options.wall_limit,
-            upload: options.wall_limit,
-        },
+        round_limit: (options.round_limit)
+            .or((scenario.run.round_limit_s > 0.0).then(|| seconds(scenario.run.round_limit_s))),
+        quorum: scenario.run.quorum,
         pace: options.pace,
     };
     let kept = StoredUpdates::of(folder);

@@ -128,7 +128,7 @@ fn declined_orders_are_resting_in_both_books_and_cut_orders_are_not_compared() {
         leaves_in: Some(2),
         ..Board::TRUE
     };
-    let (folder, _runtime, command) = with_boards([poor, leaves, Board::TRUE], "--wall-limit-s 2");
+    let (folder, _runtime, command) = with_boards([poor, leaves, Board::TRUE], "--round-limit-s 2");
     folder.succeed(&command);
     let report = folder.json("run/boards.json");
     let of = |at: usize| &report["boards"][at];

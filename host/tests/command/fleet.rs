@@ -14,7 +14,7 @@ fn pico(head: &str) -> String {
     )
 }
 
-const RUN: &str = "run --quiet --rounds 1 --wall-limit-s 1";
+const RUN: &str = "run --quiet --rounds 1 --round-limit-s 1";
 
 #[test]
 fn commands_take_the_preset_from_the_fleet_file() {

@@ -38,7 +38,7 @@ fn a_run_with_a_board_without_a_key_warns_even_when_quiet() {
     let key = format!("key = \"{}\"", "0f".repeat(32));
     for (key, warned) in [("", true), (&*key, false)] {
         folder.write("fleet.toml", fleet(key));
-        let run = folder.succeed(&format!("run --quiet --rounds 1 --wall-limit-s 1 {SMALL}"));
+        let run = folder.succeed(&format!("run --quiet --rounds 1 --round-limit-s 1 {SMALL}"));
         assert_eq!(run.stderr.contains(" no key"), warned, "{}", run.stderr);
     }
 }
@@ -49,7 +49,7 @@ fn a_fleet_whose_setup_fails_leaves_no_directory() {
     folder.write("fleet.toml", fleet(""));
     for preset in ["paper-mlp", "rp2040"] {
         let run =
-            format!("run --preset {preset} --quiet --rounds 1 --wall-limit-s 1 --out {preset}");
+            format!("run --preset {preset} --quiet --rounds 1 --round-limit-s 1 --out {preset}");
         // More samples than the data set has: dealing them fails.
         folder.fail(&format!("{run} --set partition.mean_samples=1000000"));
         assert!(!folder.exists(preset));

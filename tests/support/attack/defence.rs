@@ -13,7 +13,7 @@ use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::message::{ModelHash, RoundMark};
 use gleaner_sim::run::peak_memory_mb;
 use gleaner_station::Handle;
-use gleaner_station::board::{Closing, Limits, RoundWork, WorkResult};
+use gleaner_station::board::{Closing, RoundWork, WorkResult};
 use gleaner_station::bus::{self, BusItem, EventReceiver, EventSender};
 use gleaner_station::log::{EventLog, Line};
 use tokio::net::TcpListener;
@@ -27,7 +27,7 @@ use crate::station::RUN;
 /// Number of honest boards.
 pub const HONEST: u32 = 8;
 
-/// Timeout of the base station for each part of a hostile peer's round.
+/// Limit of the base station for a hostile peer's round.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Serves an honest board whose training takes a given time; returns its port.
@@ -283,12 +283,7 @@ impl Enemy {
             self.board.close(closing(before, false)).await;
         }
         let job = RoundWork {
-            limits: Limits {
-                connect: PATIENCE,
-                download: PATIENCE,
-                epoch: PATIENCE,
-                upload: PATIENCE,
-            },
+            limit: PATIENCE,
             ..job(round)
         };
         let board = Arc::clone(&self.board);

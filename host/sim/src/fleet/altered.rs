@@ -54,6 +54,10 @@ impl<A: Alteration> Fleet for Altered<A> {
         self.fleet.gradients(questions)
     }
 
+    fn end(&mut self) {
+        self.fleet.end();
+    }
+
     fn save(&self) -> Vec<u8> {
         self.fleet.save()
     }

@@ -158,6 +158,9 @@ pub trait Fleet {
         Ok(())
     }
 
+    /// Ends the run: clients learn how the last round ended, as far as they can be reached.
+    fn end(&mut self) {}
+
     /// Asks clients for exact losses and gradients; one answer per question, in the same order.
     ///
     /// # Errors

@@ -37,6 +37,12 @@ section!(
         /// Wall time that a program of `process:COMMAND` may take for one answer; it ends runs that
         /// hang and decides nothing else.
         decision_limit_s: f64 = 60.0, "s", Within(0.001, 1e6);
+        /// Wall time of a round with boards, after which those without an update are absent; 0 derives
+        /// it from the orders. It decides nothing else, and `--pace real` extends it as needed.
+        round_limit_s: f64 = 0.0, "s", NotNegative, AtMost(1_000_000);
+        /// Updates with which a round with boards closes once all other boards had twice the time that
+        /// their orders should take; 0 waits for all boards until the limit.
+        quorum: usize = 0, "updates";
     }
 );
 

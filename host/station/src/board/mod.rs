@@ -86,30 +86,6 @@ impl ConfirmedState {
     }
 }
 
-/// Limits of wall time for each phase of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Time until the board is connected and provisioned.
-    pub connect: Duration,
-    /// Time of the model's transfer and the reply to the order.
-    pub download: Duration,
-    /// Training time for each ordered epoch.
-    pub epoch: Duration,
-    /// Time of the update's transfer.
-    pub upload: Duration,
-}
-
-impl Limits {
-    fn training(&self, epochs: u16) -> Duration {
-        self.epoch * u32::from(epochs.max(1))
-    }
-
-    /// Returns the limit of all phases together.
-    fn whole(&self, epochs: u16) -> Duration {
-        self.connect + self.download + self.training(epochs) + self.upload
-    }
-}
-
 /// A round's work for one board.
 #[derive(Clone, Debug)]
 pub struct RoundWork {
@@ -121,8 +97,11 @@ pub struct RoundWork {
     pub update: Option<(ModelHash, Arc<[u8]>)>,
     /// Length of the update that must come back.
     pub upload_bytes: usize,
-    /// Limits of wall time for each phase.
-    pub limits: Limits,
+    /// Wall time for all of the work; neither a new line nor a new session renews it.
+    pub limit: Duration,
+    /// Whether the first loss of the session ends the work, as it does for a board that failed too
+    /// often.
+    pub on_trial: bool,
     /// Least wall time of download and upload.
     pub pace: Option<(Duration, Duration)>,
 }
@@ -192,6 +171,8 @@ pub enum Command {
     Close(Closing, oneshot::Sender<ConfirmedState>),
     /// Restores the state of a checkpoint.
     Restore(ConfirmedState),
+    /// Waits until the board has everything it was sent, and ends the task; answers whether it has.
+    End(Duration, oneshot::Sender<bool>),
     /// Waits for a session and returns the board's greeting.
     Greet(
         Duration,

@@ -1,6 +1,6 @@
 //! A board's task: drives the session's state machine with a line, a clock and commands.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::time::Duration;
 
@@ -45,24 +45,41 @@ async fn run(
         events,
         epoch: Instant::now(),
         responder: None,
+        ending: None,
     };
     for turn in 1u64.. {
         if turn.is_multiple_of(TURNS) {
             yield_now().await;
         }
+        if task.machine.owes() && task.line.peer.is_idle() {
+            task.tell(Input::Idle);
+        }
+        if task.ends() {
+            return;
+        }
         let (opens_at, wakes_at) = (task.opens_at(), task.wakes_at());
+        let takes = !task.machine.is_busy() && task.ending.is_none();
         tokio::select! {
             biased;
             // The next command waits until this one is answered.
-            command = commands.recv(), if !task.machine.is_busy() => match command {
+            command = commands.recv(), if takes => match command {
                 Some(command) => task.take(command),
                 None => return,
             },
+            () = given_up(&mut task.responder) => task.tell(Input::Recalled),
             input = task.line.next(opens_at) => task.tell(input),
             () = sleep_until(wakes_at.unwrap_or(task.epoch)), if wakes_at.is_some() => {
                 task.tell(Input::Time);
             }
         }
+    }
+}
+
+/// Waits until nobody waits for the answer of work any more.
+async fn given_up(responder: &mut Option<Responder>) {
+    match responder {
+        Some(Responder::Work(answer)) => answer.closed().await,
+        _ => pending().await,
     }
 }
 
@@ -88,7 +105,7 @@ impl Handle {
         Self { commands, task }
     }
 
-    /// Carries out a round's work.
+    /// Carries out a round's work. Dropping the future cancels the work, on the board too.
     pub async fn work(&self, job: RoundWork) -> WorkResult {
         let asked = self
             .ask(|answer| Command::Work(Box::new(job), answer))
@@ -107,7 +124,15 @@ impl Handle {
         let _ = self.commands.send(Command::Restore(confirmed)).await;
     }
 
-    /// Waits for a session and returns the board's greeting.
+    /// Waits until the board knows how its last work and round ended, ends the task, and returns
+    /// whether the board knows. A board that was away when the round was closed is not waited for.
+    pub async fn end(&self, limit: Duration) -> bool {
+        let asked = self.ask(|answer| Command::End(limit, answer)).await;
+        asked.unwrap_or(false)
+    }
+
+    /// Waits for a session and returns the board's greeting; without time to wait, it returns that of
+    /// an open session.
     ///
     /// # Errors
     /// Returns an error if no session is open in time.
@@ -149,6 +174,8 @@ struct Task {
     epoch: Instant,
     /// The channel for the answer to the current request.
     responder: Option<Responder>,
+    /// The latest end of the task and the channel for its answer.
+    ending: Option<(Instant, oneshot::Sender<bool>)>,
 }
 
 impl Task {
@@ -161,12 +188,25 @@ impl Task {
     fn wakes_at(&self) -> Option<Instant> {
         let due = self.machine.wakes_at().and_then(|at| self.instant(at));
         let room = self.machine.wants().map(|_| Instant::now() + ROOM_WAIT);
-        [due, room].into_iter().flatten().min()
+        let end = self.ending.as_ref().map(|(at, _)| *at);
+        [due, room, end].into_iter().flatten().min()
     }
 
     /// Converts a time of the machine to the clock, or returns `None` beyond the clock's range.
     fn instant(&self, at: Duration) -> Option<Instant> {
         self.epoch.checked_add(at)
+    }
+
+    /// Ends the task if it is time to, and answers.
+    fn ends(&mut self) -> bool {
+        let told = !self.machine.owes();
+        let due = |(at, _): &mut (Instant, _)| told || *at <= Instant::now();
+        let Some((_, answer)) = self.ending.take_if(due) else {
+            return false;
+        };
+        // Whoever asked may have given up.
+        let _ = answer.send(told);
+        true
     }
 
     /// Passes a command to the machine.
@@ -177,6 +217,11 @@ impl Task {
                 (Request::Close(closing), Some(Responder::Close(responder)))
             }
             Command::Restore(confirmed) => (Request::Restore(confirmed), None),
+            Command::End(limit, responder) => {
+                let now = Instant::now();
+                self.ending = Some((now.checked_add(limit).unwrap_or(now), responder));
+                return;
+            }
             Command::Greet(limit, responder) => {
                 (Request::Greet(limit), Some(Responder::Greet(responder)))
             }
@@ -340,6 +385,7 @@ mod tests {
             events,
             epoch: Instant::now(),
             responder: None,
+            ending: None,
         };
         let connected = |board: &str| Event {
             client: ClientId(0),

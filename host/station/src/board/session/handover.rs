@@ -26,7 +26,6 @@ pub(super) const PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Handover {
     since: Duration,
-    until: Duration,
     /// Orders sent in this session.
     tries: u32,
     stage: Stage,
@@ -71,10 +70,8 @@ impl Handover {
     /// Begins with the change of the model if the board holds the previous model, else with the
     /// order.
     pub(super) fn begin(context: &mut StepContext<'_>) -> Self {
-        let since = context.out.now;
         let handover = Self {
-            since,
-            until: since.saturating_add(context.work.job.limits.download),
+            since: context.out.now,
             tries: 0,
             stage: Stage::Ordering,
         };
@@ -115,16 +112,13 @@ impl Handover {
             (Stage::Delivering(_), StepInput::Declined(reason)) => {
                 missing(rejection(reason).to_owned())
             }
-            (Stage::Pausing { cargo, at }, StepInput::Time) if now >= *at && now < self.until => {
+            (Stage::Pausing { cargo, at }, StepInput::Time) if now >= *at => {
                 let cargo = cargo.clone();
                 self.at(Stage::Offering(cargo))
             }
             (Stage::Ordering, StepInput::Queued) => self.at(Stage::Ordered),
             (Stage::Ordered, StepInput::Replied(reply)) if reply.work == context.work.mark => {
                 self.replied(&reply, context)
-            }
-            (_, StepInput::Time) if now >= self.until => {
-                missing("the model did not arrive in time".to_owned())
             }
             _ => ControlFlow::Continue(self),
         }
@@ -143,10 +137,10 @@ impl Handover {
     }
 
     /// Returns when the handover continues if nothing happens before.
-    pub(super) fn wakes_at(&self) -> Duration {
+    pub(super) const fn wakes_at(&self) -> Option<Duration> {
         match self.stage {
-            Stage::Pausing { at, .. } => at.min(self.until),
-            _ => self.until,
+            Stage::Pausing { at, .. } => Some(at),
+            _ => None,
         }
     }
 

@@ -41,6 +41,10 @@ pub(in crate::board) enum Input {
     Declined(RejectReason),
     /// The message or transfer of `wants` was queued.
     Queued,
+    /// Nobody waits for the current work any more.
+    Recalled,
+    /// Everything that was sent in this session has arrived.
+    Idle,
     /// Time passed, and nothing else happened.
     Time,
 }

@@ -8,15 +8,11 @@ use gleaner_shared::wire::message::{HostToDevice, ShardStatus};
 use super::io::Output;
 use super::machine::Machine;
 use super::state::{Activity, PendingRequest, Session, Stage, State};
-use crate::board::RoundWork;
+use crate::board::WorkResult;
 use crate::event::EventKind;
 
 /// First and longest pause between two attempts to open a line.
 const REOPEN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-
-/// How long a round waits for a board that was absent in an earlier one: long enough for a board
-/// that is back to connect and greet.
-const RETURN: Duration = Duration::from_secs(10);
 
 /// Pause before the next attempt to open a line, doubled every time.
 #[derive(Debug)]
@@ -86,7 +82,7 @@ impl Machine {
         }
         self.last_problem = reason;
         let reopen_at = out.now.saturating_add(self.reopening.next());
-        self.start_over(Stage::Unplugged { reopen_at }, out.now);
+        self.start_over(Stage::Unplugged { reopen_at }, out);
     }
 
     pub(super) fn refused(&mut self, reason: String, out: &mut Output) {
@@ -100,12 +96,11 @@ impl Machine {
     pub(super) fn lost(&mut self, reason: String, out: &mut Output) {
         self.last_problem.clone_from(&reason);
         out.publish(EventKind::Lost { reason });
-        self.start_over(Stage::Calling, out.now);
+        self.start_over(Stage::Calling, out);
     }
 
     /// Provisions a board that greeted.
     pub(super) fn greeted(&mut self, greeting: Box<Greeting>, out: &mut Output) {
-        self.absent = false;
         // An open line proves nothing, since a gateway may accept it for an absent board.
         self.reopening = Reopening::default();
         let about = &greeting.about;
@@ -123,31 +118,24 @@ impl Machine {
         let provision = self.profile.provision(&self.booking);
         // The queue of a new session has room.
         out.send(HostToDevice::Provision(provision));
-        self.start_over(Stage::Greeted(Session::new(greeting)), out.now);
+        self.start_over(Stage::Greeted(Session::new(greeting)), out);
     }
 
-    /// Ends the session; its current request is pending until the next one.
-    fn start_over(&mut self, stage: Stage, now: Duration) {
+    /// Ends the session; its current request is pending until the next one. Work on trial ends.
+    fn start_over(&mut self, stage: Stage, out: &mut Output) {
         let pending = match self.take() {
             State::Connecting { pending, .. } => pending,
             State::Provisioned { activity, .. } => match activity {
                 Activity::Idle => None,
-                Activity::Work { work, .. } => {
-                    let until = self.waits_until(&work.job, now);
-                    Some(PendingRequest::Work { work, until })
+                Activity::Work { work, .. } if work.job.on_trial => {
+                    let reason = format!("its session ended on trial: {}", self.last_problem);
+                    self.finish(&work, WorkResult::Missing(reason), out);
+                    None
                 }
+                Activity::Work { work, .. } => Some(PendingRequest::Work(work)),
                 Activity::Echo { echo, .. } => Some(PendingRequest::Echo(echo)),
             },
         };
         self.state = State::Connecting { stage, pending };
-    }
-
-    /// Returns until when a round waits for its board; rounds after one without the board wait less.
-    pub(super) fn waits_until(&self, job: &RoundWork, now: Duration) -> Duration {
-        let limit = job.limits.connect;
-        now.saturating_add(match self.absent {
-            true => limit.min(RETURN),
-            false => limit,
-        })
     }
 }

@@ -23,8 +23,8 @@ pub(in crate::board) struct Machine {
     pub(super) state: State,
     pub(super) reopening: Reopening,
     pub(super) refusals: Refusals,
-    /// Whether a round waited for the board without success since its last greeting.
-    pub(super) absent: bool,
+    /// Whether the board may not know yet how its last work or round ended.
+    pub(super) owed: bool,
     /// The last problem, which becomes the reason of an absence.
     pub(super) last_problem: String,
 }
@@ -43,7 +43,7 @@ impl Machine {
             },
             reopening: Reopening::default(),
             refusals: Refusals::default(),
-            absent: false,
+            owed: false,
             last_problem: "it has not connected yet".to_owned(),
         }
     }
@@ -66,6 +66,9 @@ impl Machine {
             Input::Declined(reason) => self.advance(StepInput::Declined(reason), &mut out),
             Input::Rejected => self.advance(StepInput::Rejected, &mut out),
             Input::Queued => self.advance(StepInput::Queued, &mut out),
+            Input::Recalled => self.recall(&mut out),
+            // A provisioned board knows of everything before, too.
+            Input::Idle => self.owed &= !self.is_provisioned() || self.is_busy(),
             Input::Time => {}
         }
         // Deadlines come last, so that an input at the last moment is in time.
@@ -107,6 +110,11 @@ impl Machine {
         }
     }
 
+    /// Tells whether the board may not know yet how its last work or round ended.
+    pub(in crate::board) const fn owes(&self) -> bool {
+        self.owed
+    }
+
     /// Returns what must be queued before the machine continues. It depends on the state alone, so
     /// that nothing is left over from an earlier session or request.
     pub(in crate::board) fn wants(&self) -> Option<Want> {
@@ -143,6 +151,10 @@ impl Machine {
             State::Connecting { pending, .. } => pending.as_ref().map(PendingRequest::wakes_at),
             State::Provisioned { activity, .. } => activity.wakes_at(),
         }
+    }
+
+    pub(super) const fn is_provisioned(&self) -> bool {
+        matches!(self.state, State::Provisioned { .. })
     }
 
     /// Takes the state out; it is put back before the turn ends.

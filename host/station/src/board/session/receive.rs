@@ -10,6 +10,7 @@ use super::io::{Action, Answer, Output};
 use super::machine::Machine;
 use super::round::{Step, StepContext, StepInput};
 use super::state::{Activity, Session, Stage, State, Work};
+use crate::board::WorkResult;
 use crate::event::EventKind;
 
 /// Hash mismatches of a transfer before giving up: as often as the link asks for its bytes.
@@ -196,8 +197,9 @@ impl Machine {
         };
         match step.handle(input, context) {
             ControlFlow::Break(outcome) => self.finish(&work, outcome, out),
-            ControlFlow::Continue(_) if is_time && out.now >= work.give_up_at => {
-                self.give_up(&work, out)
+            ControlFlow::Continue(step) if is_time && out.now >= work.give_up_at => {
+                let reason = step.overdue().to_owned();
+                self.finish(&work, WorkResult::Missing(reason), out)
             }
             ControlFlow::Continue(step) => Activity::Work { work, step },
         }

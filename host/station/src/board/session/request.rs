@@ -16,14 +16,12 @@ use crate::event::EventKind;
 impl Machine {
     pub(super) fn work(&mut self, job: Box<RoundWork>, out: &mut Output) {
         out.round = Some(job.order.round);
-        let whole = job.limits.whole(job.order.epochs);
-        let until = self.waits_until(&job, out.now);
         let work = Work {
             mark: job.order.mark(),
+            give_up_at: out.now.saturating_add(job.limit),
             job,
-            give_up_at: out.now.saturating_add(whole),
         };
-        self.run(PendingRequest::Work { work, until }, out);
+        self.run(PendingRequest::Work(work), out);
     }
 
     pub(super) fn greet(&mut self, limit: Duration, out: &mut Output) {
@@ -46,6 +44,7 @@ impl Machine {
         if let Some(refused) = self.booking.close(closing) {
             out.publish(refused);
         }
+        self.owed |= closing.counted || self.is_provisioned();
         // An absent board learns all this from its next provision.
         match closing.rest {
             Some(rest) if !self.booking.is_refused() => out.send(HostToDevice::Order(rest)),
@@ -93,8 +92,8 @@ impl Machine {
                 echo,
                 step: EchoStep::Offering,
             },
-            Some(PendingRequest::Work { work, .. }) => {
-                self.absent = false;
+            Some(PendingRequest::Work(work)) => {
+                self.owed = true;
                 let model = work.job.model.len();
                 let unfit = self.profile.unfit(&session.greeting.about, model);
                 match unfit
@@ -138,13 +137,9 @@ impl Machine {
         out: &mut Output,
     ) -> Option<PendingRequest> {
         match &pending {
-            PendingRequest::Work { work, until } if out.now >= *until => {
-                self.absent = true;
+            PendingRequest::Work(work) if out.now >= work.give_up_at => {
                 let reason = format!("not connected: {}", self.last_problem);
                 self.finish(work, WorkResult::Missing(reason), out);
-            }
-            PendingRequest::Work { work, .. } if out.now >= work.give_up_at => {
-                self.give_up(work, out);
             }
             PendingRequest::Greet { until } if out.now >= *until => {
                 out.answer(Answer::Greeted(match stage {
@@ -158,15 +153,34 @@ impl Machine {
                 Some(error) => out.answer(Answer::Echoed(Err(error))),
                 None => return Some(pending),
             },
-            PendingRequest::Work { .. } | PendingRequest::Greet { .. } => return Some(pending),
+            PendingRequest::Work(_) | PendingRequest::Greet { .. } => return Some(pending),
         }
         None
     }
 
-    /// Ends a round's work at its overall deadline.
-    pub(super) fn give_up(&self, work: &Work, out: &mut Output) -> Activity {
-        let reason = format!("not done in time: {}", self.last_problem);
-        self.finish(work, WorkResult::Missing(reason), out)
+    /// Ends a round's work that nobody waits for any more.
+    pub(super) fn recall(&mut self, out: &mut Output) {
+        let recalled = || WorkResult::Missing("the round closed without it".to_owned());
+        self.state = match self.take() {
+            State::Connecting {
+                stage,
+                pending: Some(PendingRequest::Work(work)),
+            } => {
+                self.finish(&work, recalled(), out);
+                State::Connecting {
+                    stage,
+                    pending: None,
+                }
+            }
+            State::Provisioned {
+                session,
+                activity: Activity::Work { work, .. },
+            } => State::Provisioned {
+                session,
+                activity: self.finish(&work, recalled(), out),
+            },
+            other => other,
+        };
     }
 
     /// Ends a round's work and answers.

@@ -22,14 +22,12 @@ pub(super) enum Step {
     Training {
         /// When the modelled radio has delivered the model.
         from: Duration,
-        until: Duration,
     },
     /// The board reported, and its update is expected.
     Uploading {
         report: Box<Report>,
         /// Start of the upload on the modelled radio.
         since: Duration,
-        until: Duration,
     },
     /// The update is here, and is held back until the modelled radio would have delivered it.
     Holding {
@@ -89,20 +87,14 @@ impl Step {
                     ControlFlow::Continue(Self::HandingOver(handover))
                 }
                 ControlFlow::Break(Handed::Over { from }) => {
-                    let limit = context
-                        .work
-                        .job
-                        .limits
-                        .training(context.work.job.order.epochs);
-                    let until = now.saturating_add(limit);
-                    ControlFlow::Continue(Self::Training { from, until })
+                    ControlFlow::Continue(Self::Training { from })
                 }
                 ControlFlow::Break(Handed::Missing(reason)) => missing(reason),
                 ControlFlow::Break(Handed::Declined(reason)) => {
                     ControlFlow::Break(WorkResult::Declined(reason))
                 }
             },
-            (Self::Training { from, .. }, StepInput::Reported(report))
+            (Self::Training { from }, StepInput::Reported(report))
                 if report.work == context.work.mark =>
             {
                 Self::trained(report, from, context)
@@ -110,14 +102,8 @@ impl Step {
             (Self::Training { .. } | Self::Uploading { .. }, StepInput::Unfit(reason)) => {
                 missing(format!("the update did not arrive: {reason}"))
             }
-            (Self::Training { until, .. }, StepInput::Time) if now >= until => {
-                missing("training took too long")
-            }
-            (Self::Uploading { report, since, .. }, StepInput::Received(update)) => {
+            (Self::Uploading { report, since }, StepInput::Received(update)) => {
                 Self::hold(report, update, since, context)
-            }
-            (Self::Uploading { until, .. }, StepInput::Time) if now >= until => {
-                missing("the update did not arrive in time")
             }
             (Self::Holding { report, update, at }, StepInput::Time) if now >= at => {
                 done(report, update, context)
@@ -140,11 +126,21 @@ impl Step {
     }
 
     /// Returns when the step continues if nothing happens before.
-    pub(super) fn wakes_at(&self) -> Duration {
+    pub(super) const fn wakes_at(&self) -> Option<Duration> {
         match self {
             Self::HandingOver(handover) => handover.wakes_at(),
-            Self::Training { until, .. } | Self::Uploading { until, .. } => *until,
-            Self::Holding { at, .. } => *at,
+            Self::Training { .. } | Self::Uploading { .. } => None,
+            Self::Holding { at, .. } => Some(*at),
+        }
+    }
+
+    /// Says what the board had not done when the round's limit was over.
+    pub(super) const fn overdue(&self) -> &'static str {
+        match self {
+            Self::HandingOver(_) => "the model did not arrive in time",
+            Self::Training { .. } => "training took too long",
+            Self::Uploading { .. } => "the update did not arrive in time",
+            Self::Holding { .. } => "the modelled upload ends after the limit",
         }
     }
 
@@ -169,11 +165,9 @@ impl Step {
         if !report.trained {
             return missing("its energy store was empty during training");
         }
-        let until = context.out.now.saturating_add(job.limits.upload);
         ControlFlow::Continue(Self::Uploading {
             report,
             since: context.out.now.max(from),
-            until,
         })
     }
 

@@ -67,15 +67,14 @@ impl Session {
 pub(super) struct Work {
     pub(super) job: Box<RoundWork>,
     pub(super) mark: WorkMark,
-    /// Overall deadline, for a board that is reset again and again and never exceeds the limit of a
-    /// phase.
+    /// The deadline, whatever the board does until then.
     pub(super) give_up_at: Duration,
 }
 
 /// A request that waits for a provisioned session.
 #[derive(Debug)]
 pub(super) enum PendingRequest {
-    Work { work: Work, until: Duration },
+    Work(Work),
     Greet { until: Duration },
     Echo(Echo),
 }
@@ -84,7 +83,7 @@ impl PendingRequest {
     /// Returns the deadline of the wait.
     pub(super) fn wakes_at(&self) -> Duration {
         match self {
-            Self::Work { work, until } => (*until).min(work.give_up_at),
+            Self::Work(work) => work.give_up_at,
             Self::Greet { until } => *until,
             Self::Echo(echo) => echo.until,
         }
@@ -104,7 +103,10 @@ impl Activity {
     pub(super) fn wakes_at(&self) -> Option<Duration> {
         match self {
             Self::Idle => None,
-            Self::Work { work, step } => Some(step.wakes_at().min(work.give_up_at)),
+            Self::Work { work, step } => {
+                let step = step.wakes_at();
+                Some(step.map_or(work.give_up_at, |at| at.min(work.give_up_at)))
+            }
             Self::Echo { echo, step } => {
                 Some(step.wakes_at().map_or(echo.until, |at| at.min(echo.until)))
             }
@@ -165,7 +167,7 @@ impl State {
     pub(super) fn work(&self) -> Option<&Work> {
         match self {
             Self::Connecting {
-                pending: Some(PendingRequest::Work { work, .. }),
+                pending: Some(PendingRequest::Work(work)),
                 ..
             }
             | Self::Provisioned {

@@ -110,7 +110,7 @@ fn a_provisioned_board_with_another_ledger_is_published_and_works() {
 #[test]
 fn energy_of_cancelled_work_is_booked() {
     let mut board = Board::training(0);
-    board.pass(seconds(10)).missing(0);
+    board.pass(LIMIT).missing(0);
     let spent = Snapshot {
         stored: PicoJoules(410),
         spent: spent_on(&[(Phase::Train, 100)]),

@@ -90,7 +90,7 @@ fn an_impossible_ledger_is_published_and_not_used() {
             // Said once, however often the board does.
             assert!(!refused(board.say(say(found)).events()));
             if board.machine.is_busy() {
-                board.pass(seconds(10)).missing(0);
+                board.pass(LIMIT).missing(0);
             }
             assert_eq!(close(&mut board, 0).ledger, ledger(1));
             // The next greeting is answered with a possible ledger.
@@ -188,10 +188,10 @@ fn the_model_is_offered_again_to_a_busy_board_after_a_pause() {
 #[test]
 fn a_board_that_is_always_busy_has_no_extra_time() {
     let mut board = offering();
-    board.now += LIMITS.download - seconds(1) / 4;
+    board.now += LIMIT - seconds(1) / 4;
     board.tell(rejected(RejectReason::Busy));
     let at = board.machine.wakes_at().unwrap();
-    assert_eq!(at, LIMITS.download);
+    assert_eq!(at, LIMIT);
     assert_eq!(
         board.pass(at - board.now).missing(0),
         "the model did not arrive in time"

@@ -117,8 +117,8 @@ fn a_message_without_room_is_wanted_until_it_is_queued() {
         assert!(board.pass(seconds(1)).0.is_empty());
         assert_eq!(board.machine.wants(), want);
     }
-    // The limit of the phase runs on.
-    let turn = board.pass(seconds(2));
+    // The limit of the round runs on.
+    let turn = board.pass(LIMIT);
     assert_eq!(turn.missing(0), "the model did not arrive in time");
     assert_eq!(board.machine.wants(), None);
 }

@@ -95,7 +95,7 @@ fn events_name_the_client_and_the_round() {
         turn.0.first().and_then(named),
         Some((ClientId(CLIENT), Some(5)))
     );
-    let turn = board.pass(seconds(10));
+    let turn = board.pass(LIMIT);
     assert_eq!(
         turn.0.first().and_then(named),
         Some((ClientId(CLIENT), Some(5)))

@@ -14,7 +14,7 @@ use gleaner_shared::wire::message::{
 };
 
 use crate::board::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use crate::board::{ConfirmedState, Identity, Limits, RoundWork, WorkResult};
+use crate::board::{ConfirmedState, Identity, RoundWork, WorkResult};
 use crate::event::EventKind;
 use crate::fleet_file::Place;
 use crate::link::Endpoint;
@@ -25,13 +25,8 @@ pub(super) const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000));
 pub(super) const INCOME: PicoJoules = PicoJoules(10);
 pub(super) const PERIOD: Micros = Micros(60_000);
 pub(super) const UPDATE: [u8; 4] = *b"up 4";
-/// All limits differ, so that a test notices a wrong one.
-pub(super) const LIMITS: Limits = Limits {
-    connect: seconds(60),
-    download: seconds(7),
-    epoch: seconds(5),
-    upload: seconds(11),
-};
+/// The limit of a round.
+pub(super) const LIMIT: Duration = seconds(60);
 
 pub(super) const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -121,7 +116,8 @@ pub(super) fn job(round: u32) -> RoundWork {
             .checked_sub(1)
             .map(|before| (ModelHash::of(&model(before)), b"change".as_slice().into())),
         upload_bytes: UPDATE.len(),
-        limits: LIMITS,
+        limit: LIMIT,
+        on_trial: false,
         pace: None,
     }
 }

@@ -67,7 +67,7 @@ fn a_transfer_of_another_kind_is_not_expected() {
         let offered = offer(payload, 0, &UPDATE);
         assert_eq!(answer(&mut board, offered), Err(RejectReason::Unexpected));
     }
-    board.pass(seconds(7)).missing(0);
+    board.pass(LIMIT).missing(0);
     board.ask(Request::Echo(UPDATE.as_slice().into(), seconds(9)));
     assert_eq!(
         answer(&mut board, update_of(0)),
@@ -79,7 +79,7 @@ fn a_transfer_of_another_kind_is_not_expected() {
 #[test]
 fn a_late_report_of_another_round_is_not_taken() {
     let mut board = Board::training(0);
-    board.pass(seconds(10)).missing(0);
+    board.pass(LIMIT).missing(0);
     board.report(0);
     board.work(job(1));
     board.queue();
@@ -99,7 +99,7 @@ fn a_late_report_of_another_round_is_not_taken() {
 fn a_late_update_of_another_round_is_not_taken() {
     let mut board = Board::uploading(0);
     assert_eq!(answer(&mut board, update_of(0)), Ok(4));
-    board.pass(seconds(11)).missing(0);
+    board.pass(LIMIT).missing(0);
     // A transfer that was accepted in time may still be completed.
     assert!(board.update(0).0.is_empty());
     board.work(job(1));
