@@ -125,6 +125,8 @@ pub struct Board {
     pub leaves_in: Option<u32>,
     /// Energy in its store and capacity of the store; ample if `None`.
     pub stored_j: Option<f64>,
+    /// Scale of the false updates it sends ([`Member::lies`]).
+    pub lies: Option<u32>,
 }
 
 impl Board {
@@ -133,6 +135,7 @@ impl Board {
         factor: 1,
         leaves_in: None,
         stored_j: None,
+        lies: None,
     };
 }
 
@@ -154,6 +157,7 @@ pub async fn fleet_of_run(scenario: &Scenario, boards: &[Board]) -> FleetFile {
                 crc: body_crc(shard.pixels(), shard.labels()),
                 factor: board.factor,
                 leaves_in: board.leaves_in,
+                lies: board.lies,
             };
             let bytes = Width::Byte.coded_bytes(Shape::PAPER.parameters());
             let peer = Client::new(number, key_of(number), timing(), bytes).of_run(member);

@@ -172,8 +172,8 @@ fn weights(contributions: &[Contribution<'_>]) -> Vec<f64> {
 /// Returns |a - b|.
 #[must_use]
 pub fn distance(a: &[f32], b: &[f32]) -> f64 {
-    let wide = |values: &'_ [f32]| values.to_vec().into_iter().map(f64::from);
-    distance_squared(wide(a), wide(b)).sqrt()
+    let wide = |&value: &f32| f64::from(value);
+    distance_squared(a.iter().map(wide), b.iter().map(wide)).sqrt()
 }
 
 /// Returns |a - b|^2.

@@ -29,11 +29,14 @@ impl Verdict {
 /// |g_0| / |g_i|. An update that does not move has neither.
 #[must_use]
 pub fn judge(start: &[f32], root: &[f32], model: &[f32]) -> Verdict {
-    let wide = |values: &'_ [f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
-    let (start, root, model) = (wide(start), wide(root), wide(model));
-    let length = |end: &[f64]| {
-        distance_squared(end.iter().copied(), start.iter().copied()).sqrt()
+    let wide = |values: &'_ [f32]| {
+        values
+            .iter()
+            .map(|&value| f64::from(value))
+            .collect::<Vec<_>>()
     };
+    let (start, root, model) = (wide(start), wide(root), wide(model));
+    let length = |end: &[f64]| distance_squared(end.iter().copied(), start.iter().copied()).sqrt();
     let (own, other) = (length(&root), length(&model));
     if own <= 0.0 || other <= 0.0 {
         return Verdict {
@@ -42,7 +45,9 @@ pub fn judge(start: &[f32], root: &[f32], model: &[f32]) -> Verdict {
         };
     }
     let pairs = root.iter().zip(&model).zip(&start);
-    let product: f64 = pairs.map(|((root, model), start)| (root - start) * (model - start)).sum();
+    let product: f64 = pairs
+        .map(|((root, model), start)| (root - start) * (model - start))
+        .sum();
     Verdict {
         cosine: product / (own * other),
         scale: own / other,

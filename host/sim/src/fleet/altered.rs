@@ -6,7 +6,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 
 use crate::ClientId;
 use crate::round::{
-    Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
+    Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, RoundLog, Update,
 };
 use crate::scenario::{Attack, Faults, Hostile, Scenario};
 
@@ -155,14 +155,12 @@ impl Liars {
     fn honest(&self, broadcast: &Broadcast<'_>, replies: &[Reply]) -> Known {
         let models = |hostile: bool| -> Vec<&[f32]> {
             let pairs = broadcast.orders.iter().zip(replies);
-            let of = |(order, reply): (&Order, &'_ Reply)| (order.client.index() >= self.from) == hostile && matches!(reply, Reply::Trained(_));
-            pairs
-                .filter(|(order, reply)| of((order, reply)))
-                .filter_map(|(_, reply)| match reply {
-                    Reply::Trained(update) => Some(&*update.model),
-                    _ => None,
-                })
-                .collect()
+            let of = pairs.filter(|(order, _)| (order.client.index() >= self.from) == hostile);
+            of.filter_map(|(_, reply)| match reply {
+                Reply::Trained(update) => Some(&*update.model),
+                Reply::Lost(_) | Reply::Declined(_) => None,
+            })
+            .collect()
         };
         let honest = Some(models(false)).filter(|it| !it.is_empty());
         let models = honest.unwrap_or_else(|| models(true));
@@ -245,6 +243,7 @@ impl Alteration for Lossy {
 mod tests {
     use super::*;
     use crate::fleet;
+    use crate::policy::Order;
     use crate::round::{ClientState, Engine, environment};
     use crate::scenario::{Override, resolve};
 
@@ -311,6 +310,9 @@ mod tests {
             (Attack::Scale, 100.0, 51.0),
             (Attack::Flip, 1.0, 0.5),
             (Attack::Constant, -3.0, -2.0),
+            // One honest update, which moves 0.5, and no deviation.
+            (Attack::Little, 2.0, 1.5),
+            (Attack::Opposite, 2.0, 0.0),
             (Attack::Loss, 10.0, 1.5),
         ] {
             let updates = sent(1, attack, factor);

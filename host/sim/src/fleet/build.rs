@@ -13,8 +13,8 @@ use gleaner_learn::partition::{
     self, Parameters, Partition, PartitionError, Plan, Scheme, validation,
 };
 use gleaner_learn::train::{
-    Engine, FixedClient, FixedModel, Job, Kernel, KernelError, Model, NetworkError, Objective, Tensor,
-    TooLarge,
+    Engine, FixedClient, FixedModel, Job, Kernel, KernelError, Model, NetworkError, Objective,
+    Tensor, TooLarge,
 };
 
 use super::{FixedFleet, FloatFleet, altered};

@@ -278,8 +278,8 @@ section!(
         hostile: usize = 1, "clients", AtLeast(1);
         /// Longest update that `clip` leaves as it is, over the median length of the round.
         clip_factor: f64 = 1.5, "", Positive;
-        /// Longest update that counts in full, per epoch, over the median of all clients' last ones; a
-        /// longer one is shortened to it. A word or a factor.
+        /// Longest update that counts in full, over the median of the lengths of all clients; a longer
+        /// one is shortened to the median. A word or a factor.
         norm_bound: NormBound = NormBound::Off, "", AtLeast(1);
     }
 );

@@ -76,10 +76,7 @@ impl Engine<'_> {
         let doubted = anomalies.iter().map(|anomaly| anomaly.client).collect();
         anomalies.extend(step::opposed(start, heard));
         anomalies.extend(loss::bound(knowledge.losses(), heard));
-        Findings {
-            anomalies,
-            doubted,
-        }
+        Findings { anomalies, doubted }
     }
 }
 
