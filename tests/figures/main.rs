@@ -76,7 +76,7 @@ enum Figure {
     Ledger(ledger::Args),
     /// Every kind of emulated board beside simulated clients, to the bit.
     Mixed(mixed::Args),
-    /// A hostile client among seven, under every rule of aggregation.
+    /// Hostile clients under every rule of aggregation, over three tasks.
     Poisoning(poisoning::Args),
     /// The power of a board cut inside every operation of its flash.
     Powercuts(powercuts::Args),

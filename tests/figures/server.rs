@@ -149,6 +149,7 @@ fn measure(
             epochs: 1,
             model: &trained.parameters,
             scale: 1.0,
+            trust: 1.0,
         })
         .enumerate()
         .collect();

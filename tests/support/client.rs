@@ -99,6 +99,8 @@ pub struct Member {
     pub factor: u64,
     /// The round in which it goes away for good, after it has accepted its order.
     pub leaves_in: Option<u32>,
+    /// Scale of its updates in units of 2^-8, all of whose codes are -127; they change nothing if `None`.
+    pub lies: Option<u32>,
 }
 
 struct Finished {
@@ -496,10 +498,12 @@ impl Client {
             report.spent = self.ledger.since(&before).spent;
             report.harvested = order.income;
             report.samples = member.samples;
-            // Four scales of one unit, and no difference.
-            finished.update.fill(0);
+            // Four scales; without a lie of one unit, and no difference.
+            finished
+                .update
+                .fill(member.lies.map_or(0, |_| -127_i8 as u8));
             for scale in finished.update.as_chunks_mut::<4>().0[..4].iter_mut() {
-                *scale = 256_u32.to_le_bytes();
+                *scale = member.lies.unwrap_or(256).to_le_bytes();
             }
             self.work = Some(finished);
         }

@@ -129,6 +129,8 @@ pub struct Board {
     pub training: Duration,
     /// How it keeps the base station waiting, and up to which round.
     pub stalls: Option<(Stall, u32)>,
+    /// Scale of the false updates it sends ([`Member::lies`]).
+    pub lies: Option<u32>,
 }
 
 impl Board {
@@ -139,6 +141,7 @@ impl Board {
         stored_j: None,
         training: Duration::ZERO,
         stalls: None,
+        lies: None,
     };
 }
 
@@ -160,6 +163,7 @@ pub async fn fleet_of_run(scenario: &Scenario, boards: &[Board]) -> FleetFile {
                 crc: body_crc(shard.pixels(), shard.labels()),
                 factor: board.factor,
                 leaves_in: board.leaves_in,
+                lies: board.lies,
             };
             let bytes = Width::Byte.coded_bytes(Shape::PAPER.parameters());
             let mut peer = Client::new(number, key_of(number), timing(), bytes)

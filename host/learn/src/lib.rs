@@ -63,6 +63,7 @@
 //!                 epochs: 10,
 //!                 model: &trained.parameters,
 //!                 scale: 1.0,
+//!                 trust: 1.0,
 //!             };
 //!             (client, update)
 //!         })

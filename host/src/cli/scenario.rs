@@ -131,7 +131,10 @@ impl ScenarioArgs {
     /// Whatever is wrong with preset, file or overrides; a board that has another device.
     pub fn resolve_for(&self, fleet: &FleetFile, more: &[Override]) -> anyhow::Result<Scenario> {
         let mut args = self.of(fleet);
-        let more = [&setup::overrides(fleet), more].concat();
+        let mut more = [&setup::overrides(fleet), more].concat();
+        if args.chooses(&[setup::NORM_BOUND], &args.overrides) {
+            more.retain(|it| it.key() != setup::NORM_BOUND);
+        }
         if args.preset() == demo::PRESET {
             let common = args.resolve_with(&more)?;
             let classes = demo::classes(fleet, &common, &self.overrides)?;

@@ -84,7 +84,11 @@ pub struct Options {
     pub threads: usize,
 }
 
-/// Returns the settings that a fleet requires of its scenario.
+/// The norm bound of a fleet, unless its user chooses one.
+pub const NORM_BOUND: &str = "aggregation.norm_bound";
+
+/// Returns the settings that a fleet requires of its scenario; all but [`NORM_BOUND`] whatever the user
+/// chose.
 #[must_use]
 pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
     let count = i64::try_from(fleet.clients.len()).unwrap_or(i64::MAX);
@@ -92,6 +96,7 @@ pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
         Override::new("clients.count", count),
         Override::new("clients.kind", "fixed-point"),
         Override::new("cre.estimates", "uplink"),
+        Override::new(NORM_BOUND, "auto"),
     ]
 }
 

@@ -157,6 +157,7 @@ impl Estimation {
                 epochs,
                 model,
                 scale: 1.0,
+                trust: 1.0,
             })
             .collect();
         let next = rule.aggregate(&single(&self.theta_start), &contributions);

@@ -1,5 +1,5 @@
-//! Aggregation rules, from updates to the next global model: two averages, and four rules that tolerate
-//! a minority of hostile clients.
+//! Aggregation rules, from updates to the next global model: two averages, four rules that tolerate a
+//! minority of hostile clients, and [`trust`], which judges every update by samples of the base station's own.
 //!
 //! Sums run in client order and in double precision, so the result depends neither on the order of
 //! arrival nor on the number of threads. Parameters must be finite; callers refuse other updates.
@@ -9,6 +9,7 @@ mod krum;
 mod mean;
 mod nova;
 mod trimmed;
+pub mod trust;
 
 /// A participant's update: its samples D_i, epochs tau_i and model theta_i.
 #[allow(missing_docs)]
@@ -19,6 +20,8 @@ pub struct Contribution<'a> {
     pub model: &'a [f32],
     /// Factor s_i on its movement, normally 1: the rules use theta_0 + s_i (theta_i - theta_0).
     pub scale: f64,
+    /// Factor on its weight, normally 1; only [`Rule::Mean`] and [`Rule::Nova`] weigh by it.
+    pub trust: f64,
 }
 
 impl Contribution<'_> {
@@ -33,6 +36,11 @@ impl Contribution<'_> {
                 origin + scale * (value - origin)
             }
         })
+    }
+
+    /// Returns D_i times the factor on it.
+    fn weight(&self) -> f64 {
+        f64::from(self.samples) * self.trust
     }
 
     /// Returns |s_i (theta_i - theta_0)|.
@@ -85,7 +93,7 @@ impl Rule {
     /// ```
     /// use gleaner_learn::aggregate::{Contribution, Rule};
     ///
-    /// let update = |model| Contribution { samples: 100, epochs: 1, model, scale: 1.0 };
+    /// let update = |model| Contribution { samples: 100, epochs: 1, model, scale: 1.0, trust: 1.0 };
     /// let updates = [update(&[1.0]), update(&[1.5]), update(&[900.0])];
     /// assert_eq!(Rule::Median.aggregate(&[0.0], &updates), [1.5]);
     /// // Krum needs five updates to tolerate one hostile client: the model stays.
@@ -113,7 +121,7 @@ impl Rule {
     }
 
     /// Returns the aggregated model in double precision; `None` if there are fewer contributions than
-    /// the rule [needs](Self::needs), where hostile ones may be the majority, or if all have 0 samples.
+    /// the rule [needs](Self::needs), where hostile ones may be the majority, or if none has samples and trust.
     ///
     /// # Panics
     /// If models differ in length.
@@ -124,7 +132,7 @@ impl Rule {
             contributions.iter().all(alike),
             "models of one round have one length"
         );
-        let weightless = contributions.iter().all(|c| c.samples == 0);
+        let weightless = contributions.iter().all(|c| c.weight() <= 0.0);
         if weightless || contributions.len() < self.needs() {
             return None;
         }
@@ -154,11 +162,18 @@ fn moved(start: &[f32], contributions: &[Contribution<'_>], weights: &[f64]) -> 
     step
 }
 
-/// Returns the weights w~_i = D_i / sum D_j of a round.
+/// Returns the weights w~_i = D_i / sum D_j of a round, where every D_i is multiplied by its trust.
 fn weights(contributions: &[Contribution<'_>]) -> Vec<f64> {
-    let samples = contributions.iter().map(|c| f64::from(c.samples));
-    let total: f64 = samples.clone().sum();
-    samples.map(|samples| samples / total).collect()
+    let weights = contributions.iter().map(Contribution::weight);
+    let total: f64 = weights.clone().sum();
+    weights.map(|weight| weight / total).collect()
+}
+
+/// Returns |a - b|.
+#[must_use]
+pub fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let wide = |&value: &f32| f64::from(value);
+    distance_squared(a.iter().map(wide), b.iter().map(wide)).sqrt()
 }
 
 /// Returns |a - b|^2.
@@ -194,6 +209,7 @@ mod tests {
             epochs,
             model,
             scale: 1.0,
+            trust: 1.0,
         }
     }
 

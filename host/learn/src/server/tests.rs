@@ -75,6 +75,7 @@ fn contributions(round: &[(usize, u32, u32, Vec<f32>)]) -> Vec<(usize, Contribut
                 epochs: *epochs,
                 model,
                 scale: 1.0,
+                trust: 1.0,
             };
             (*client, contribution)
         })

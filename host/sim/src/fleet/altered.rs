@@ -1,18 +1,19 @@
 //! Wrappers that alter updates between the clients and the engine, for experiments: attacks and losses.
 
+use gleaner_learn::data::{Dataset, Samples};
 use gleaner_learn::train::Tensor;
 use gleaner_shared::rng::{Purpose, Rng};
 
 use crate::ClientId;
 use crate::round::{
-    Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
+    Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, RoundLog, Update,
 };
-use crate::scenario::{Attack, Faults, Hostile};
+use crate::scenario::{Attack, Faults, Hostile, Scenario};
 
 /// A change of replies on their way to the engine.
 trait Alteration: Send {
-    /// Changes the reply to an order.
-    fn alter(&self, broadcast: &Broadcast<'_>, order: &Order, reply: &mut Reply);
+    /// Changes the replies to the orders of a round.
+    fn alter(&self, broadcast: &Broadcast<'_>, replies: &mut [Reply]);
 }
 
 /// A fleet whose replies are altered. Exact gradients are not: the simulation computes them itself.
@@ -40,9 +41,7 @@ impl<A: Alteration> Fleet for Altered<A> {
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
         let mut replies = self.fleet.train(broadcast)?;
-        for (order, reply) in broadcast.orders.iter().zip(&mut replies) {
-            self.alteration.alter(broadcast, order, reply);
-        }
+        self.alteration.alter(broadcast, &mut replies);
         Ok(replies)
     }
 
@@ -67,7 +66,7 @@ impl<A: Alteration> Fleet for Altered<A> {
     }
 }
 
-/// Attackers: the clients from the number `from` on.
+/// Attackers: the clients from the number `from` on. They know every honest update of their round.
 struct Liars {
     from: usize,
     attack: Attack,
@@ -91,7 +90,7 @@ pub(super) fn with_attackers(
 }
 
 impl Liars {
-    fn tamper(&self, start: &[f32], update: &mut Update) {
+    fn tamper(&self, start: &[f32], known: &Known, update: &mut Update) {
         let factor = self.factor;
         let pairs = update.model.iter_mut().zip(start);
         let scale = |(x, &origin): (&mut f32, &f32), by: f64| {
@@ -104,6 +103,13 @@ impl Liars {
             Attack::Constant => {
                 pairs.for_each(|(x, &origin)| *x = (f64::from(origin) + factor) as f32);
             }
+            Attack::Little | Attack::Opposite => {
+                for (at, (x, &origin)) in pairs.enumerate() {
+                    *x = (f64::from(origin) + known.lie(self.attack, factor, at)) as f32;
+                }
+            }
+            // It trained on wrong labels.
+            Attack::Labels => {}
             Attack::Nan => update.model.fill(f32::NAN),
             Attack::Loss => {
                 update.loss_before *= factor;
@@ -114,11 +120,88 @@ impl Liars {
 }
 
 impl Alteration for Liars {
-    fn alter(&self, broadcast: &Broadcast<'_>, order: &Order, reply: &mut Reply) {
-        if let (true, Reply::Trained(update)) = (order.client.index() >= self.from, reply) {
-            self.tamper(broadcast.model, update);
+    fn alter(&self, broadcast: &Broadcast<'_>, replies: &mut [Reply]) {
+        let known = match self.attack {
+            Attack::Little | Attack::Opposite => self.honest(broadcast, replies),
+            _ => Known::default(),
+        };
+        for (order, reply) in broadcast.orders.iter().zip(replies) {
+            if let (true, Reply::Trained(update)) = (order.client.index() >= self.from, reply) {
+                self.tamper(broadcast.model, &known, update);
+            }
         }
     }
+}
+
+/// Mean and deviation of the honest updates of a round; empty without any.
+#[derive(Default)]
+struct Known {
+    mean: Vec<f64>,
+    deviation: Vec<f64>,
+}
+
+impl Known {
+    /// Returns the movement of a parameter that hides among the honest ones: mean - z deviation ("A
+    /// little is enough", Baruch et al., 2019), or -epsilon mean, which turns the round's inner product
+    /// with the honest direction ("Fall of empires", Xie et al., 2020).
+    fn lie(&self, attack: Attack, factor: f64, at: usize) -> f64 {
+        let (mean, deviation) = (self.mean.get(at), self.deviation.get(at));
+        let (mean, deviation) = (mean.unwrap_or(&0.0), deviation.unwrap_or(&0.0));
+        match attack {
+            Attack::Little => mean - factor * deviation,
+            _ => -factor * mean,
+        }
+    }
+}
+
+impl Liars {
+    /// Looks at the honest updates of a round; at the attackers' own where there are no others.
+    fn honest(&self, broadcast: &Broadcast<'_>, replies: &[Reply]) -> Known {
+        let models = |hostile: bool| -> Vec<&[f32]> {
+            let pairs = broadcast.orders.iter().zip(replies);
+            let of = pairs.filter(|(order, _)| (order.client.index() >= self.from) == hostile);
+            of.filter_map(|(_, reply)| match reply {
+                Reply::Trained(update) => Some(&*update.model),
+                Reply::Lost(_) | Reply::Declined(_) => None,
+            })
+            .collect()
+        };
+        let honest = Some(models(false)).filter(|it| !it.is_empty());
+        let models = honest.unwrap_or_else(|| models(true));
+        let count = models.len() as f64;
+        let each = |of: &dyn Fn(usize, f64) -> f64| -> Vec<f64> {
+            (broadcast.model.iter().enumerate())
+                .map(|(at, &origin)| {
+                    let steps = models.iter().filter_map(|model| model.get(at));
+                    let steps = steps.map(|&x| of(at, f64::from(x) - f64::from(origin)));
+                    steps.sum::<f64>() / count
+                })
+                .collect()
+        };
+        if models.is_empty() {
+            return Known::default();
+        }
+        let mean = each(&|_, step| step);
+        let squares = each(&|at, step| (step - mean[at]) * (step - mean[at]));
+        Known {
+            deviation: squares.into_iter().map(f64::sqrt).collect(),
+            mean,
+        }
+    }
+}
+
+/// Returns the training samples with the labels of [`Attack::Labels`], where that is the attack: the last
+/// class for the first, and so on.
+pub(super) fn mislabelled(scenario: &Scenario, data: &Dataset) -> Option<Samples> {
+    let hostile = &scenario.hostile;
+    if hostile.clients == 0 || hostile.attack != Attack::Labels {
+        return None;
+    }
+    let last = u8::try_from(data.classes - 1).unwrap_or(u8::MAX);
+    Some(Samples {
+        images: data.train.images.clone(),
+        labels: data.train.labels.iter().map(|label| last - label).collect(),
+    })
 }
 
 /// Loss of a share of the updates. The losses depend on seed, client and round alone, so that every
@@ -151,9 +234,11 @@ impl Lossy {
 }
 
 impl Alteration for Lossy {
-    fn alter(&self, broadcast: &Broadcast<'_>, order: &Order, reply: &mut Reply) {
-        if matches!(reply, Reply::Trained(_)) && self.is_lost(order.client, broadcast.round) {
-            *reply = Reply::Lost("the update was lost (faults.lost_updates)".to_owned());
+    fn alter(&self, broadcast: &Broadcast<'_>, replies: &mut [Reply]) {
+        for (order, reply) in broadcast.orders.iter().zip(replies) {
+            if matches!(reply, Reply::Trained(_)) && self.is_lost(order.client, broadcast.round) {
+                *reply = Reply::Lost("the update was lost (faults.lost_updates)".to_owned());
+            }
         }
     }
 }
@@ -162,6 +247,7 @@ impl Alteration for Lossy {
 mod tests {
     use super::*;
     use crate::fleet;
+    use crate::policy::Order;
     use crate::round::{ClientState, Engine, environment};
     use crate::scenario::{Override, resolve};
 
@@ -228,6 +314,9 @@ mod tests {
             (Attack::Scale, 100.0, 51.0),
             (Attack::Flip, 1.0, 0.5),
             (Attack::Constant, -3.0, -2.0),
+            // One honest update, which moves 0.5, and no deviation.
+            (Attack::Little, 2.0, 1.5),
+            (Attack::Opposite, 2.0, 0.0),
             (Attack::Loss, 10.0, 1.5),
         ] {
             let updates = sent(1, attack, factor);

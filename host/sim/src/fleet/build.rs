@@ -13,8 +13,8 @@ use gleaner_learn::partition::{
     self, Parameters, Partition, PartitionError, Plan, Scheme, validation,
 };
 use gleaner_learn::train::{
-    Engine, FixedClient, FixedModel, Kernel, KernelError, Model, NetworkError, Objective, Tensor,
-    TooLarge,
+    Engine, FixedClient, FixedModel, Job, Kernel, KernelError, Model, NetworkError, Objective,
+    Tensor, TooLarge,
 };
 
 use super::{FixedFleet, FloatFleet, altered};
@@ -177,11 +177,16 @@ pub fn build_around(
         engine: Arc::clone(&engine),
         test: network.objective(&data.test, &test_indices(scenario, &data.test)),
         validation: (!unowned.is_empty()).then(|| network.objective(&data.train, &unowned)),
+        learning_rate: scenario.learning.learning_rate as f32,
     };
-    let objectives: Vec<Box<dyn Objective>> = partition
-        .clients
-        .iter()
-        .map(|indices| network.objective(&data.train, indices))
+    let mislabelled = altered::mislabelled(scenario, data);
+    let honest = scenario.clients.count - scenario.hostile.clients;
+    let samples_of = |client: usize| match &mislabelled {
+        Some(samples) if client >= honest => samples,
+        _ => &data.train,
+    };
+    let objectives: Vec<Box<dyn Objective>> = (partition.clients.iter().enumerate())
+        .map(|(client, indices)| network.objective(samples_of(client), indices))
         .collect();
     let (seed, rate) = (scenario.run.seed, scenario.learning.learning_rate);
     let tensors = network.tensors();
@@ -192,8 +197,10 @@ pub fn build_around(
     let (fleet, model): (Box<dyn Fleet + Send>, Vec<f32>) = match scenario.clients.kind {
         ClientKind::Float => (Box::new(float), network.initialise(seed)),
         ClientKind::FixedPoint => {
-            let (shape, clients) = (shape(scenario, data)?, partition.clients.iter());
-            let deal = |indices: &Vec<u32>| FixedClient::new(&data.train, indices, shape);
+            let (shape, clients) = (shape(scenario, data)?, partition.clients.iter().enumerate());
+            let deal = |(client, indices): (usize, &Vec<u32>)| {
+                FixedClient::new(samples_of(client), indices, shape)
+            };
             let clients = clients.map(deal).collect::<Result<_, _>>()?;
             let held = FixedModel::new(shape)?;
             let fleet = FixedFleet::new(&engine, seed, rate, clients, float, held)?;
@@ -252,6 +259,7 @@ struct Examination {
     engine: Arc<Engine>,
     test: Box<dyn Objective>,
     validation: Option<Box<dyn Objective>>,
+    learning_rate: f32,
 }
 
 impl Examination {
@@ -272,5 +280,15 @@ impl Examiner for Examination {
     fn validate(&self, model: &[f32]) -> Option<Score> {
         let images = self.validation.as_deref()?;
         Some(self.score(images, model))
+    }
+
+    fn train(&self, model: &[f32], epochs: u32) -> Option<Vec<f32>> {
+        let job = Job {
+            objective: self.validation.as_deref()?,
+            start: model,
+            epochs,
+            learning_rate: self.learning_rate,
+        };
+        self.engine.train(&[job]).pop().map(|it| it.parameters)
     }
 }

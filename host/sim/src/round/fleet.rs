@@ -207,4 +207,10 @@ pub trait Examiner {
     fn validate(&self, _model: &[f32]) -> Option<Score> {
         None
     }
+
+    /// Trains a model for so many epochs on the images of [`validate`](Self::validate), where there are
+    /// any: the update that the rule `fltrust` compares those of clients with.
+    fn train(&self, _model: &[f32], _epochs: u32) -> Option<Vec<f32>> {
+        None
+    }
 }

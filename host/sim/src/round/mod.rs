@@ -7,6 +7,7 @@
 
 mod account;
 mod anomaly;
+mod bound;
 mod energy;
 pub mod environment;
 mod fleet;
@@ -19,6 +20,7 @@ mod rows;
 pub mod settings;
 mod state;
 mod watch;
+mod weigh;
 
 use crate::ClientId;
 use crate::policy::{Policy, PolicyError};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::anomaly::Unusable;
+use super::bound::Lengths;
 use super::energy::StoreState;
 use super::knowledge::Knowledge;
 use super::watch::Watch;
@@ -23,6 +24,8 @@ pub struct State {
     pub(super) holds_model: Vec<bool>,
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
+    /// The lengths that the norm bound follows.
+    pub(super) lengths: Lengths,
     pub(super) attendance: Vec<Attendance>,
     pub(super) server: server::State,
     pub(super) watch: Watch,
@@ -44,6 +47,7 @@ impl State {
             holds_model: vec![false; clients],
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
+            lengths: Lengths::none(clients),
             attendance: vec![Attendance::default(); clients],
             server: server::State::default(),
             watch: Watch::default(),

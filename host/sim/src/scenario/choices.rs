@@ -87,6 +87,8 @@ pub enum AggregationRule {
     TrimmedMean,
     /// the one model that is closest to its n - `hostile` - 2 nearest
     Krum,
+    /// the mean of updates as long as the base station's own, each weighted by its cosine to that, or 0 below; the station trains on `data.validation_samples`
+    Fltrust,
 }
 
 /// Steps of the base station, which `gleaner_learn::server` implements.
@@ -141,6 +143,12 @@ pub enum Attack {
     Flip,
     /// every parameter moved by `factor`
     Constant,
+    /// the honest updates' mean less `factor` times their deviation, parameter by parameter
+    Little,
+    /// minus `factor` times the honest updates' mean
+    Opposite,
+    /// training on labels counted from the last class
+    Labels,
     /// parameters that are not numbers
     Nan,
     /// an honest model, reported with its losses times `factor`

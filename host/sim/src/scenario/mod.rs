@@ -11,6 +11,7 @@ mod emit;
 mod error;
 mod harvest;
 pub mod keys;
+mod norm_bound;
 mod preset;
 mod profile;
 mod radio;
@@ -35,6 +36,7 @@ pub use class::DeviceClass;
 pub use devices::{ClientDevice, Load, Overheads};
 pub use error::ScenarioError;
 pub use harvest::Harvest;
+pub use norm_bound::NormBound;
 pub use preset::{PRESETS, Preset};
 pub use profile::{read_profile, resolve_with_profile};
 pub use resolve::{Override, resolve, resolve_text};
@@ -140,11 +142,14 @@ impl Scenario {
             rule,
             hostile,
             clip_factor,
+            ..
         } = self.aggregation;
         match (rule, &self.run.scheduler) {
             (AggregationRule::Auto, Decider::Own(Scheduler::FedNova))
             | (AggregationRule::Nova, _) => Rule::Nova,
-            (AggregationRule::Auto | AggregationRule::Mean, _) => Rule::Mean,
+            (AggregationRule::Auto | AggregationRule::Mean | AggregationRule::Fltrust, _) => {
+                Rule::Mean
+            }
             (AggregationRule::Clip, _) => Rule::Clip {
                 factor: clip_factor,
             },

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
+use super::norm_bound::NormBound;
 use super::value::{Pairs, Value};
 use super::{PRESETS, Scenario, ScenarioError, class, keys, renamed};
 
@@ -245,6 +246,15 @@ fn merge(
                 })?;
                 continue;
             }
+            if key.kind == <NormBound as Value>::KIND {
+                *slot = word_or_number(value, &(key.choices)()).map_err(|(value, wanted)| {
+                    ScenarioError::Syntax {
+                        origin: origin(),
+                        message: format!("{path} = {value}: {wanted} or a number is expected"),
+                    }
+                })?;
+                continue;
+            }
             let choices = match (key.accepts_others)() {
                 true => Vec::new(),
                 false => (key.choices)(),
@@ -276,6 +286,19 @@ fn pairs(value: toml::Value) -> Result<toml::Value, toml::Value> {
         Some(entries) => Ok(Array(entries)),
         None => Err(value),
     }
+}
+
+/// Reads one of the `choices` or a number; a whole one may stand for a float.
+fn word_or_number(
+    value: toml::Value,
+    choices: &[(&str, &str)],
+) -> Result<toml::Value, (toml::Value, String)> {
+    use toml::Value::{Float, Integer, String};
+    let kind = match value {
+        Integer(_) | Float(_) => Float(0.0),
+        _ => String(std::string::String::new()),
+    };
+    adapt(&kind, value, choices)
 }
 
 /// Gives `value` the type of the value it replaces: whole numbers may stand for floats, and a

@@ -4,6 +4,7 @@ use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, RateRule, ServerRule, StopRule,
 };
 use super::class::DeviceClass;
+use super::norm_bound::NormBound;
 use super::radio;
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
@@ -283,6 +284,9 @@ section!(
         hostile: usize = 1, "clients", AtLeast(1);
         /// Longest update that `clip` leaves as it is, over the median length of the round.
         clip_factor: f64 = 1.5, "", Positive;
+        /// Longest update that counts in full, over the median of the lengths of all clients; a longer
+        /// one is shortened to the median. A word or a factor.
+        norm_bound: NormBound = NormBound::Off, "", AtLeast(1);
     }
 );
 

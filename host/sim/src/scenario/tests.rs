@@ -188,3 +188,44 @@ fn rules_are_refused_where_they_cannot_hold() {
     let absurd = format!("aggregation.hostile={}", i64::MAX);
     assert!(refused(&["aggregation.rule=krum", &absurd]).contains("needs"));
 }
+
+#[test]
+fn a_norm_bound_is_a_word_or_a_factor_and_a_later_setting_wins() {
+    let bound = |sets: &[&str]| {
+        let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
+        let resolved = resolve("paper-mlp", &sets);
+        resolved.map(|scenario| {
+            let again = resolve_text(&scenario.to_toml(), "x", &[]).unwrap();
+            assert_eq!(again, scenario);
+            scenario.aggregation.norm_bound
+        })
+    };
+    let key = "aggregation.norm_bound";
+    assert_eq!(bound(&[]).unwrap().factor(), None);
+    for (value, factor) in [
+        ("off", None),
+        ("auto", Some(8.0)),
+        ("3", Some(3.0)),
+        ("2.5", Some(2.5)),
+    ] {
+        let set = format!("{key}={value}");
+        assert_eq!(bound(&[&set]).unwrap().factor(), factor, "{value}");
+        let (number, word) = (format!("{key}=4"), format!("{key}=auto"));
+        assert_eq!(bound(&[&number, &set]).unwrap().factor(), factor, "{value}");
+        assert_eq!(bound(&[&word, &set]).unwrap().factor(), factor, "{value}");
+    }
+    for wrong in ["0.5", "nan", "-1", "sometimes", "true", "[1]"] {
+        let error = bound(&[&format!("{key}={wrong}")]).unwrap_err().to_string();
+        assert!(error.contains(key), "{error}");
+    }
+}
+
+#[test]
+fn trust_needs_samples_of_the_base_station() {
+    let rule: Override = "aggregation.rule=fltrust".parse().unwrap();
+    let refused = resolve("paper-mlp", std::slice::from_ref(&rule));
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("data.validation_samples"), "{refused}");
+    let samples: Override = "data.validation_samples=100".parse().unwrap();
+    assert!(resolve("paper-mlp", &[rule, samples]).is_ok());
+}

@@ -56,6 +56,16 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
         s.hostile.clients,
         || format!("must be at most clients.count = {}", s.clients.count),
     )?;
+    require(
+        s.aggregation.rule != AggregationRule::Fltrust || s.data.validation_samples > 0,
+        "aggregation.rule",
+        s.aggregation.rule,
+        || {
+            "needs samples that the base station trains on, but data.validation_samples = 0; set it \
+             to 100, say"
+                .to_owned()
+        },
+    )?;
     let exact = matches!(s.cre.solver, Solver::Auto | Solver::Exact);
     require(
         s.cre.epochs == CreEpochs::Common || exact,

@@ -1,3 +1,4 @@
 //! Attacks on the real `gleaner` process.
 
 pub mod stall;
+pub mod poison;

@@ -31,14 +31,27 @@ pub(super) struct Heard<'a> {
 pub(super) struct Findings {
     pub(super) anomalies: Vec<Anomaly>,
     /// Clients whose updates the estimates must not learn from.
-    pub(super) overlong: Vec<ClientId>,
+    pub(super) doubted: Vec<ClientId>,
 }
 
 impl Findings {
     /// Returns what the estimates may learn from.
     pub(super) fn credible<'a>(&self, seen: &[Seen<'a>]) -> Vec<Seen<'a>> {
-        let credible = |seen: &&Seen<'_>| !self.overlong.contains(&seen.client);
+        let credible = |seen: &&Seen<'_>| !self.doubted.contains(&seen.client);
         seen.iter().filter(credible).copied().collect()
+    }
+
+    /// Adds an anomaly with a consequence for its update. It replaces that of an overlong update, which
+    /// says no more.
+    pub(super) fn add(&mut self, anomaly: Anomaly) {
+        let client = anomaly.client;
+        if self.doubted.contains(&client) {
+            self.anomalies
+                .retain(|one| one.client != client || !one.what.ends_with(step::LONG));
+        } else {
+            self.doubted.push(client);
+        }
+        self.anomalies.push(anomaly);
     }
 }
 
@@ -60,18 +73,15 @@ impl Engine<'_> {
         let knowledge = &self.state.knowledge;
         let eta = self.scenario.learning.learning_rate;
         let mut anomalies = step::overlong(knowledge.norms(), eta, start, heard);
-        let overlong = anomalies.iter().map(|anomaly| anomaly.client).collect();
+        let doubted = anomalies.iter().map(|anomaly| anomaly.client).collect();
         anomalies.extend(step::opposed(start, heard));
         anomalies.extend(loss::bound(knowledge.losses(), heard));
-        Findings {
-            anomalies,
-            overlong,
-        }
+        Findings { anomalies, doubted }
     }
 }
 
 /// Returns the middle of the values, of two the lower; none of none.
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len().checked_sub(1)? / 2;

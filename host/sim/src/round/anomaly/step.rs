@@ -7,6 +7,9 @@ use crate::round::record::Anomaly;
 /// as much as `docs/results/results.md` measures it stay below.
 const LONGEST: f64 = 5.0;
 
+/// The end of the description of an overlong update.
+pub(super) const LONG: &str = "times as long as the others' median";
+
 /// The mean cosine to the others below which an update points against them.
 const AGAINST: f64 = -0.3;
 
@@ -38,7 +41,7 @@ pub(super) fn overlong(
         let times = lengths[one.client.index()] / median(others)?;
         (times > LONGEST).then(|| Anomaly {
             client: one.client,
-            what: format!("an update {times:.1} times as long as the others' median"),
+            what: format!("an update {times:.1} {LONG}"),
         })
     };
     heard.iter().filter_map(anomaly).collect()

@@ -5,6 +5,7 @@ use crate::round::anomaly::Heard;
 use crate::round::fleet::Question;
 use crate::round::knowledge::Seen;
 use crate::round::record::{Anomaly, ClientState};
+use crate::round::weigh::Weight;
 use crate::round::{Engine, EngineError, State};
 use crate::scenario::{AggregationRule, Estimates};
 use gleaner_learn::aggregate::{Contribution, Rule};
@@ -47,7 +48,8 @@ impl Engine<'_> {
                 })
             })
             .collect();
-        let findings = self.examine(&self.state.model, &mut heard);
+        let mut findings = self.examine(&self.state.model, &mut heard);
+        let weights = self.weigh(&heard, &mut findings);
         let seen: Vec<Seen<'_>> = heard.iter().map(Heard::seen).collect();
         let credible = findings.credible(&seen);
         anomalies.extend(findings.anomalies);
@@ -68,12 +70,14 @@ impl Engine<'_> {
         }
         let contributions: Vec<(usize, Contribution<'_>)> = seen
             .iter()
-            .map(|seen| {
+            .zip(&weights)
+            .map(|(seen, weight)| {
                 let contribution = Contribution {
                     samples: self.samples[seen.client.index()],
                     epochs: seen.epochs,
                     model: &seen.update.model,
-                    scale: 1.0,
+                    scale: weight.scale,
+                    trust: weight.trust,
                 };
                 (seen.client.index(), contribution)
             })
@@ -84,6 +88,7 @@ impl Engine<'_> {
         let start = std::mem::replace(&mut self.state.model, next);
         self.learn(&start, &credible)?;
         self.leave_unused(&mut deliveries);
+        leave_untrusted(&mut deliveries, weights);
         Ok(Aggregated {
             planned,
             deliveries,
@@ -142,5 +147,15 @@ impl Engine<'_> {
         }
         self.state.knowledge.refresh_delta(&self.weights);
         Ok(())
+    }
+}
+
+/// Marks what arrived without trust as unused.
+fn leave_untrusted(deliveries: &mut [Delivery], weights: Vec<Weight>) {
+    let arrived = deliveries.iter_mut().filter(|one| one.result.is_ok());
+    for (delivery, weight) in arrived.zip(weights) {
+        if let Some(reason) = weight.untrusted {
+            delivery.result = Err((ClientState::Unused, reason));
+        }
     }
 }

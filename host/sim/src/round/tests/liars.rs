@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ClientId;
-use crate::scenario::AggregationRule;
+use crate::scenario::{AggregationRule, NormBound};
 
 /// Parabolas one of which tampers with what it sends.
 struct Liar {
@@ -73,7 +73,9 @@ fn honest_clients_are_never_doubted() {
 
 #[test]
 fn a_client_that_sends_no_numbers_is_lost_with_the_reason_and_the_run_goes_on_under_every_rule() {
-    for &rule in AggregationRule::VARIANTS {
+    // `fltrust` takes an examiner with samples of its own.
+    let rules = AggregationRule::VARIANTS.iter();
+    for &rule in rules.filter(|rule| **rule != AggregationRule::Fltrust) {
         for estimates in [Estimates::Oracle, Estimates::Uplink] {
             let mut scenario = scenario(Scheduler::Random, estimates);
             (scenario.aggregation.rule, scenario.radio.channels) = (rule, 6);
@@ -125,6 +127,171 @@ fn poison_is_named_even_where_the_mean_takes_it() {
             named.iter().any(|anomaly| anomaly.client == ClientId(4)),
             "{named:?}"
         );
+    }
+}
+
+/// Starts from a model that has a length.
+fn drive_from(
+    model: [f32; 2],
+    scenario: &Scenario,
+    fleet: &mut dyn Fleet,
+    examiner: &dyn Examiner,
+) -> (Vec<RoundLog>, State) {
+    let environment = environment::of(scenario).unwrap();
+    let mut engine = Engine::new(scenario, fleet, examiner, environment, model.to_vec());
+    let mut logs = Vec::new();
+    while !engine.is_finished() {
+        logs.extend(engine.step().unwrap());
+    }
+    let state = engine.state().clone();
+    (logs, state)
+}
+
+/// Returns the distance to the middle of the honest targets after a run from (3, 3) in which client 4
+/// sends what `lie` makes of the model's movement (1 is honest), and the clients in doubt.
+fn distance_after(scenario: &Scenario, examiner: &dyn Examiner, lie: f32) -> (f32, Vec<usize>) {
+    let rate = scenario.learning.learning_rate as f32;
+    let mut fleet = Scaling {
+        honest: Parabolas { rate, mute: NOBODY },
+        lie,
+    };
+    let (logs, state) = drive_from([3.0, 3.0], scenario, &mut fleet, examiner);
+    let model = state.model();
+    let off = (model[0] - 1.45).hypot(model[1] + 0.775);
+    (off, doubted(&logs))
+}
+
+/// Parabolas whose client 4 multiplies its movement.
+struct Scaling {
+    honest: Parabolas,
+    lie: f32,
+}
+
+impl Fleet for Scaling {
+    fn samples(&self) -> &[u32] {
+        self.honest.samples()
+    }
+
+    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
+        let mut replies = self.honest.train(broadcast)?;
+        for (order, reply) in broadcast.orders.iter().zip(&mut replies) {
+            if let (4, Reply::Trained(update)) = (order.client.index(), reply) {
+                let pairs = update.model.iter_mut().zip(broadcast.model);
+                pairs.for_each(|(x, start)| *x = start + self.lie * (*x - start));
+            }
+        }
+        Ok(replies)
+    }
+
+    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
+        self.honest.gradients(questions)
+    }
+}
+
+#[test]
+fn a_bounded_liar_costs_little_with_one_to_three_participants_and_honest_runs_stay_as_they_are() {
+    for scheduler in [Scheduler::RoundRobin, Scheduler::Cre] {
+        for channels in [1, 3] {
+            let mut open = scenario(scheduler, Estimates::Uplink);
+            open.radio.channels = channels;
+            open.learning.learning_rate = 0.05;
+            let mut bounded = open.clone();
+            bounded.aggregation.norm_bound = NormBound::Auto;
+            let honest = distance_after(&open, &NoTest, 1.0);
+            assert_eq!(
+                distance_after(&bounded, &NoTest, 1.0),
+                honest,
+                "{scheduler}"
+            );
+            let (lost, _) = distance_after(&open, &NoTest, -100.0);
+            let (kept, named) = distance_after(&bounded, &NoTest, -100.0);
+            assert!(
+                lost > 10.0 && kept < honest.0 + 1.0,
+                "{scheduler}: {lost} {kept}"
+            );
+            assert!(named.contains(&4), "{scheduler}: {named:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_resumed_between_rounds_bounds_as_the_whole_one() {
+    let mut scenario = scenario(Scheduler::RoundRobin, Estimates::Oracle);
+    (scenario.radio.channels, scenario.aggregation.norm_bound) = (1, NormBound::Auto);
+    let rate = scenario.learning.learning_rate as f32;
+    let parabolas = || Parabolas { rate, mute: NOBODY };
+    let mut whole = Scaling {
+        honest: parabolas(),
+        lie: 100.0,
+    };
+    let (_, expected) = drive_from([3.0, 3.0], &scenario, &mut whole, &NoTest);
+    let mut half = scenario.clone();
+    half.run.rounds = 4;
+    let mut first = Scaling {
+        honest: parabolas(),
+        lie: 100.0,
+    };
+    let (_, state) = drive_from([3.0, 3.0], &half, &mut first, &NoTest);
+    let bytes = postcard::to_allocvec(&state).unwrap();
+    let state = postcard::from_bytes(&bytes).unwrap();
+    let mut second = Scaling {
+        honest: parabolas(),
+        lie: 100.0,
+    };
+    let environment = environment::of(&scenario).unwrap();
+    let mut engine = Engine::resume(&scenario, &mut second, &NoTest, environment, state).unwrap();
+    while !engine.is_finished() {
+        engine.step().unwrap();
+    }
+    assert_eq!(engine.state(), &expected);
+}
+
+/// A base station with samples whose target is the middle of the clients' targets.
+struct Station;
+
+impl Examiner for Station {
+    fn examine(&self, model: &[f32]) -> Score {
+        NoTest.examine(model)
+    }
+
+    fn train(&self, model: &[f32], epochs: u32) -> Option<Vec<f32>> {
+        let share = 1.0 - 0.95f32.powi(epochs as i32);
+        let pairs = model.iter().zip([1.45, -0.775]);
+        Some(pairs.map(|(x, target)| x + share * (target - x)).collect())
+    }
+}
+
+#[test]
+fn a_liar_whom_the_stations_samples_contradict_does_not_count_and_is_named() {
+    let mut trusting = scenario(Scheduler::RoundRobin, Estimates::Oracle);
+    trusting.aggregation.rule = AggregationRule::Fltrust;
+    trusting.learning.learning_rate = 0.05;
+    for channels in [1, 3] {
+        trusting.radio.channels = channels;
+        let honest = distance_after(&trusting, &Station, 1.0).0;
+        for lie in [-1.0, -100.0, 100.0] {
+            let (off, named) = distance_after(&trusting, &Station, lie);
+            assert!(off < honest + 0.7, "{channels}, {lie}: {honest} {off}");
+            assert!(named.contains(&4), "{channels}, {lie}: {named:?}");
+        }
+    }
+    let mut fleet = Scaling {
+        honest: Parabolas {
+            rate: 0.05,
+            mute: NOBODY,
+        },
+        lie: -1.0,
+    };
+    let (logs, _) = drive_from([3.0, 3.0], &trusting, &mut fleet, &Station);
+    for log in logs.iter().filter(|log| log.clients[4].channel.is_some()) {
+        let named = log
+            .round
+            .anomalies
+            .iter()
+            .any(|it| it.client == ClientId(4));
+        let unused = log.clients[4].state == ClientState::Unused;
+        assert_eq!(named, unused);
+        assert_ne!(unused, log.round.participants.contains(&ClientId(4)));
     }
 }
 
