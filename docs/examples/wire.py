@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 4, 0x45822DBB7DE4C1D2
+PROTOCOL, SCHEMA = 5, 0x2AC41661A109B8BD
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -331,6 +331,7 @@ HOST = Enum(
         listening_us=U64,
         receiving_us=U64,
         income=U64,
+        clip_q16=U32,
     ),
     Cancel=Struct(work=WORK_MARK),
     Commit=Struct(mark=ROUND_MARK, counted=BOOL),

@@ -15,7 +15,7 @@ use super::log::Lengths;
 use crate::round::State;
 
 /// Changes whenever the layout does.
-const MAGIC: &[u8; 8] = b"GLNRCKP6";
+const MAGIC: &[u8; 8] = b"GLNRCKP7";
 const HEADER: usize = MAGIC.len() + 32;
 
 /// State from which a run is resumed.
