@@ -207,12 +207,19 @@ class Network:
             changed.append(numpy.clip(tensor + difference.reshape(tensor.shape), -limit, limit))
         return changed
 
-    def code(self, trained, model, bits, rng):
+    def code(self, trained, model, bits, clip, rng):
         """The update from `model` to `trained` (real numbers), rounded at random, without bias.
+
+        A change longer than `clip` is shortened to it; 0 means no bound.
 
         Differences are rounded once, to codes: most are below one unit, and would vanish were
         they rounded to whole units first.
         """
+        base = reals(model)
+        squares = sum(float(numpy.sum((after - before) ** 2)) for after, before in zip(trained, base))
+        if clip and squares > clip**2:
+            share = clip / squares**0.5
+            trained = [before + share * (after - before) for after, before in zip(trained, base)]
         largest = 2 ** (bits - 1) - 1
         scales, codes = [], []
         for real, tensor, units in zip(trained, model, UNITS):
@@ -619,7 +626,8 @@ class Client:
         done["drawn"], done["airtime"] = order["drawn_nw"], order["airtime_us"]
         if self.charge():
             rng = numpy.random.default_rng(order["seed"])
-            work.update = self.network.code(work.parameters, work.model, order["uplink_bits"], rng)
+            bits, clip = order["uplink_bits"], order["clip_q16"] / 2**16
+            work.update = self.network.code(work.parameters, work.model, bits, clip, rng)
             self.finish(trained=True)
 
     def finish(self, trained):

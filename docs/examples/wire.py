@@ -332,6 +332,7 @@ HOST = Enum(
         listening_us=U64,
         receiving_us=U64,
         income=U64,
+        clip_q16=U32,
     ),
     Cancel=Struct(work=WORK_MARK),
     Commit=Struct(mark=ROUND_MARK, counted=BOOL),

@@ -349,6 +349,7 @@ mod tests {
             listening: Micros(10),
             receiving: Micros::ZERO,
             income: PicoJoules(400),
+            clip_q16: 0,
         }
     }
 

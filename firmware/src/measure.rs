@@ -2,6 +2,7 @@
 //! and marks around each.
 
 use gleaner_shared::energy::Phase;
+use gleaner_shared::mlp::Clip;
 use gleaner_shared::mlp::code::{self, Code};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
@@ -112,7 +113,15 @@ impl<P: Platform> Runner<P> {
         let mut rng = Rng::stream(0, Purpose::Uplink, self.client.number(), 0);
         self.enter(phase);
         let (length, cycles) = self.metered(|| {
-            code::encode(local.params(), global, width, &mut rng, rows.bytes()).unwrap_or(0)
+            code::encode(
+                local.params(),
+                global,
+                width,
+                Clip::NONE,
+                &mut rng,
+                rows.bytes(),
+            )
+            .unwrap_or(0)
         });
         self.marks.worked(cycles, 0);
         Ok(length)
@@ -168,5 +177,6 @@ fn rehearsed(epochs: u16) -> Order {
         listening: Micros::ZERO,
         receiving: Micros::ZERO,
         income: PicoJoules::ZERO,
+        clip_q16: 0,
     }
 }

@@ -2,7 +2,7 @@
 
 use gleaner_shared::energy::{Phase, Spent};
 use gleaner_shared::mlp::{
-    self, Helper, LearningRate, Samples, Step, Trainer, code, evaluate_with,
+    self, Clip, Helper, LearningRate, Samples, Step, Trainer, code, evaluate_with,
 };
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::Cycles;
@@ -205,7 +205,8 @@ impl<P: Platform> Runner<P> {
     }
 }
 
-/// Codes the difference to the global model; returns its length, zero if there is no room.
+/// Codes the difference to the global model, at most as long as ordered; returns the bytes of its code,
+/// zero if there is no room.
 fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
     let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
     upload_width(order.uplink_bits).map_or(0, |width| {
@@ -215,7 +216,8 @@ fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
             rows,
             ..
         } = memory;
-        code::encode(local.params(), global, width, &mut rng, rows.bytes()).unwrap_or(0)
+        let clip = Clip(order.clip_q16);
+        code::encode(local.params(), global, width, clip, &mut rng, rows.bytes()).unwrap_or(0)
     })
 }
 

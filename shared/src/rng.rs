@@ -44,6 +44,8 @@ pub enum Purpose {
     Harvest = 17,
     /// Noise, gaps and drift of a synthetic measurement.
     Measurement = 18,
+    /// Noise that differential privacy adds to the aggregate of a round.
+    Noise = 19,
 }
 
 /// A generator for one stream: xoshiro128++.

@@ -2,7 +2,7 @@
 
 use gleaner_shared::mlp::code::{self, Code, HEADER_BYTES};
 use gleaner_shared::mlp::params::Tensor;
-use gleaner_shared::mlp::{CodeError, PaperParams, Params, Width};
+use gleaner_shared::mlp::{Clip, CodeError, PaperParams, Params, Width};
 use gleaner_shared::rng::{Purpose, Rng};
 use proptest::prelude::*;
 
@@ -43,7 +43,15 @@ fn golden_bytes_of_a_small_difference() {
         old.saturating_add(next)
     });
     let mut bytes = [0; Width::Byte.coded_bytes(Tiny::COUNT)];
-    code::encode(&model, &base, Width::Byte, &mut stream(1), &mut bytes).unwrap();
+    code::encode(
+        &model,
+        &base,
+        Width::Byte,
+        Clip::NONE,
+        &mut stream(1),
+        &mut bytes,
+    )
+    .unwrap();
     let scales = [0, 1, 0, 0].repeat(4);
     let codes = [0xFE, 0xFF, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
     assert_eq!(bytes[..], [&scales[..], &codes[..]].concat());
@@ -68,7 +76,7 @@ fn golden_codes_of_scaled_differences() {
         let model = moved(&base, 2, spread);
         let mut rng = stream(3);
         let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
-        code::encode(&model, &base, width, &mut rng, &mut bytes).unwrap();
+        code::encode(&model, &base, width, Clip::NONE, &mut rng, &mut bytes).unwrap();
         let hash = bytes.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, &byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });
@@ -106,7 +114,7 @@ fn small_differences_travel_exactly() {
     for (width, spread) in [(Width::Byte, 127), (Width::Wide, 30_000)] {
         let model = moved(&base, 2, spread);
         let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
-        code::encode(&model, &base, width, &mut stream(2), &mut bytes).unwrap();
+        code::encode(&model, &base, width, Clip::NONE, &mut stream(2), &mut bytes).unwrap();
         let mut decoded = base.clone();
         Code::parse(&bytes, width).unwrap().apply(&mut decoded);
         assert!(decoded == model, "{width:?}");
@@ -122,7 +130,15 @@ fn codes_are_right_on_average() {
     let mut bytes = vec![0; Width::Byte.coded_bytes(Net::COUNT)];
     let mut sums = vec![0i64; Net::COUNT];
     for draw in 0..draws {
-        code::encode(&model, &base, Width::Byte, &mut stream(draw), &mut bytes).unwrap();
+        code::encode(
+            &model,
+            &base,
+            Width::Byte,
+            Clip::NONE,
+            &mut stream(draw),
+            &mut bytes,
+        )
+        .unwrap();
         let code = Code::<6, 4, 3>::parse(&bytes, Width::Byte).unwrap();
         for tensor in Tensor::ALL {
             for (index, at) in Net::range(tensor).enumerate() {
@@ -149,14 +165,29 @@ fn wrong_lengths_and_impossible_scales_are_refused() {
     let mut short = vec![0; expected - 1];
     let length = |bytes| CodeError::Length { bytes, expected };
     assert_eq!(
-        code::encode(&base, &base, Width::Byte, &mut stream(1), &mut short),
+        code::encode(
+            &base,
+            &base,
+            Width::Byte,
+            Clip::NONE,
+            &mut stream(1),
+            &mut short
+        ),
         Err(length(expected - 1))
     );
     let parse = |bytes: &[u8]| Code::<6, 4, 3>::parse(bytes, Width::Byte).err();
     assert_eq!(parse(&short), Some(length(expected - 1)));
     assert_eq!(parse(&vec![0; expected + 1]), Some(length(expected + 1)));
     let mut bytes = vec![0; expected];
-    code::encode(&base, &base, Width::Byte, &mut stream(1), &mut bytes).unwrap();
+    code::encode(
+        &base,
+        &base,
+        Width::Byte,
+        Clip::NONE,
+        &mut stream(1),
+        &mut bytes,
+    )
+    .unwrap();
     assert_eq!(parse(&bytes), None);
     bytes[8..12].fill(0);
     assert_eq!(
@@ -196,7 +227,150 @@ fn exact_form_and_real_numbers_return_what_went_in() {
     assert_eq!(read, [32_767, -32_767, 0]);
 }
 
+/// Codes a change under a bound and decodes it; also returns whether the stream moved on.
+fn clipped(model: &Net, base: &Net, width: Width, clip: Clip, seed: u64) -> (Net, bool) {
+    let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
+    let mut rng = stream(seed);
+    code::encode(model, base, width, clip, &mut rng, &mut bytes).unwrap();
+    let mut decoded = base.clone();
+    Code::parse(&bytes, width).unwrap().apply(&mut decoded);
+    (decoded, rng != stream(seed))
+}
+
+/// Returns the change of every parameter as a real number.
+fn change(model: &Net, base: &Net) -> Vec<f64> {
+    let of = |tensor: Tensor| {
+        let change = move |index| {
+            f64::from(model.get(tensor, index) - base.get(tensor, index))
+                / f64::from(tensor.units())
+        };
+        (0..Net::range(tensor).len()).map(change)
+    };
+    Tensor::ALL.into_iter().flat_map(of).collect()
+}
+
+fn length(change: &[f64]) -> f64 {
+    change.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// A change of weights by up to `spread` units and of biases by as much in real numbers.
+fn trained(base: &Net, seed: u64, spread: u32) -> Net {
+    let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 0);
+    let mut model = base.clone();
+    model.map(|tensor, _, old| {
+        let unit = (tensor.units() >> 12).max(1) as i32;
+        old.saturating_add((rng.below(2 * spread + 1) as i32 - spread as i32).saturating_mul(unit))
+    });
+    model
+}
+
+#[test]
+fn a_change_within_its_bound_travels_as_without_one() {
+    let mut base = Net::new();
+    base.initialise(1);
+    for (width, spread) in [
+        (Width::Byte, 25),
+        (Width::Byte, 2_000),
+        (Width::Wide, 2_000),
+    ] {
+        let model = trained(&base, 2, spread);
+        let long = length(&change(&model, &base));
+        let bound = Clip::from_real(long * 1.01 + 1e-3);
+        let free = clipped(&model, &base, width, Clip::NONE, 3);
+        assert!(
+            clipped(&model, &base, width, bound, 3) == free,
+            "{width:?} {spread}"
+        );
+    }
+}
+
+#[test]
+fn a_longer_change_keeps_its_direction_and_has_the_length_of_the_bound_on_average() {
+    let mut base = Net::new();
+    base.initialise(1);
+    for (width, spread) in [
+        (Width::Byte, 30),
+        (Width::Byte, 3_000),
+        (Width::Wide, 3_000),
+    ] {
+        let model = trained(&base, 2, spread);
+        let whole = change(&model, &base);
+        let bound = Clip::from_real(0.3 * length(&whole));
+        let draws = 2_000;
+        let mut mean = vec![0.0; Net::COUNT];
+        for draw in 0..draws {
+            let (decoded, moved_on) = clipped(&model, &base, width, bound, draw);
+            assert!(moved_on, "rounding draws from the stream");
+            let arrived = change(&decoded, &base);
+            mean.iter_mut()
+                .zip(&arrived)
+                .for_each(|(sum, x)| *sum += x / draws as f64);
+        }
+        assert!(
+            (length(&mean) / bound.to_real() - 1.0).abs() < 0.02,
+            "{width:?} {spread}"
+        );
+        let product: f64 = mean.iter().zip(&whole).map(|(a, b)| a * b).sum();
+        let cosine = product / (length(&mean) * length(&whole));
+        assert!(cosine > 0.999, "{width:?} {spread}: {cosine}");
+    }
+}
+
+/// Codes of shortened changes and the random word after them: what every target must reproduce.
+#[test]
+fn golden_codes_of_shortened_differences() {
+    let mut found = Vec::new();
+    for (width, spread, clip) in [
+        (Width::Byte, 100, Clip(1 << 10)),
+        (Width::Byte, 32_000, Clip(1 << 16)),
+        (Width::Byte, 1 << 24, Clip(1 << 20)),
+        (Width::Wide, 30_000, Clip(1 << 15)),
+    ] {
+        let mut base = Net::new();
+        base.initialise(1);
+        let model = moved(&base, 2, spread);
+        let mut rng = stream(3);
+        let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
+        code::encode(&model, &base, width, clip, &mut rng, &mut bytes).unwrap();
+        let hash = bytes.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
+        found.push((hash, rng.next_u32()));
+    }
+    let golden = [
+        (5_572_944_002_128_680_016, 3_338_742_446),
+        (5_328_589_021_569_641_749, 3_338_742_446),
+        (8_980_299_007_935_675_160, 3_338_742_446),
+        (3_730_724_244_975_162_920, 3_338_742_446),
+    ];
+    assert_eq!(found, golden);
+}
+
 proptest! {
+    /// The length of what arrives exceeds the bound by rounding alone: by less than one step of its
+    /// tensor, and half a unit of decoding, a parameter.
+    #[test]
+    fn no_change_arrives_longer_than_its_bound_and_rounding(
+        seed in any::<u64>(),
+        spread in 1u32..1 << 16,
+        bound in 1u32..1 << 24,
+        wide in any::<bool>(),
+    ) {
+        let width = if wide { Width::Wide } else { Width::Byte };
+        let mut base = Net::new();
+        base.initialise(seed);
+        let model = trained(&base, seed, spread);
+        let clip = Clip(bound);
+        let (decoded, _) = clipped(&model, &base, width, clip, seed);
+        let rounding: f64 = Tensor::ALL.map(|tensor| {
+            let units = f64::from(tensor.units());
+            let step = (clip.to_real() * units / f64::from(width.limit())).max(1.0) + 1.5;
+            Net::range(tensor).len() as f64 * (step / units).powi(2)
+        }).iter().sum::<f64>().sqrt();
+        let found = length(&change(&decoded, &base));
+        prop_assert!(found <= clip.to_real() * (1.0 + 1e-4) + rounding, "{found} {}", clip.to_real());
+    }
+
     #[test]
     fn decoded_models_are_within_one_step_of_the_original(
         seed in any::<u64>(),
@@ -208,7 +382,7 @@ proptest! {
         base.initialise(seed);
         let model = moved(&base, seed, spread);
         let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
-        code::encode(&model, &base, width, &mut stream(seed), &mut bytes).unwrap();
+        code::encode(&model, &base, width, Clip::NONE, &mut stream(seed), &mut bytes).unwrap();
         let code = Code::<6, 4, 3>::parse(&bytes, width).unwrap();
         let mut decoded = base.clone();
         code.apply(&mut decoded);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use gleaner_learn::data::Samples;
 use gleaner_learn::train::{FixedClient, FixedModel};
 use gleaner_shared::board::Shape;
-use gleaner_shared::mlp::LearningRate;
+use gleaner_shared::mlp::{Clip, LearningRate};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::{Payload, Report};
 use gleaner_sim::fleet::load_data;
@@ -92,7 +92,9 @@ fn train<W: Wire>(wire: W, network: Shape, samples: &Samples, epochs: u16) -> Re
     client
         .train(&mut local, epochs.into(), rate, rounding)
         .unwrap();
-    let coded = local.code(&global, &mut rng(Purpose::Uplink)).unwrap();
+    let coded = local
+        .code(&global, Clip::NONE, &mut rng(Purpose::Uplink))
+        .unwrap();
     assert_eq!(station.update(1), coded, "{network}");
     report
 }

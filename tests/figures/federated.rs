@@ -1,6 +1,7 @@
 //! Federated averaging of ten clients in fixed point, with every model coded in 8 bits both ways,
 //! against the same in f32 with nothing coded.
 
+use gleaner_shared::mlp::Clip;
 use gleaner_shared::mlp::code::{self, Code};
 use gleaner_shared::mlp::{LearningRate, PaperParams, Trainer, Width, Work, scratch_words};
 use gleaner_shared::rng::{Purpose, Rng};
@@ -160,7 +161,7 @@ impl Coded {
         let Self {
             local, base, width, ..
         } = self;
-        code::encode(local, base, *width, &mut rng, &mut self.bytes)
+        code::encode(local, base, *width, Clip::NONE, &mut rng, &mut self.bytes)
             .expect("the buffer has the length of a coded model");
     }
 

@@ -516,6 +516,7 @@ pub fn job(round: u32) -> RoundWork {
             listening: Micros::ZERO,
             receiving: Micros::ZERO,
             income: PicoJoules(1),
+            clip_q16: 0,
         },
         model,
         update: None,

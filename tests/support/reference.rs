@@ -2,7 +2,7 @@
 
 use gleaner_shared::mlp::code::Code;
 use gleaner_shared::mlp::{
-    LearningRate, PaperParams, Scratch, Trainer, Width, Work, code, scratch_words,
+    Clip, LearningRate, PaperParams, Scratch, Trainer, Width, Work, code, scratch_words,
 };
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::Order;
@@ -74,7 +74,9 @@ pub fn coded(local: &PaperParams, global: &PaperParams, client: u32, order: &Ord
     };
     let mut bytes = vec![0; width.coded_bytes(PaperParams::COUNT)];
     let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
-    code::encode(local, global, width, &mut rng, &mut bytes).expect("a buffer of the right length");
+    let clip = Clip(order.clip_q16);
+    code::encode(local, global, width, clip, &mut rng, &mut bytes)
+        .expect("a buffer of the right length");
     bytes
 }
 

@@ -354,5 +354,6 @@ pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
         listening: Micros(20_000),
         receiving: Micros(180_000),
         income: INCOME,
+        clip_q16: 0,
     }
 }

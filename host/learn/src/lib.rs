@@ -78,6 +78,7 @@
 pub mod aggregate;
 pub mod data;
 pub mod partition;
+pub mod privacy;
 pub mod server;
 pub mod train;
 

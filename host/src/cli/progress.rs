@@ -66,6 +66,9 @@ impl Observer for Progress {
         if let Some(share) = self.validation {
             accuracy.push_str(&format!("  validation {:.1} %", 100.0 * share));
         }
+        if let Some(privacy) = row.privacy {
+            accuracy.push_str(&format!("  epsilon {:.2}", privacy.epsilon));
+        }
         let energy_mj = 1e3 * row.cumulative_spent_j;
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(row.round));

@@ -24,7 +24,9 @@ const COLOURS: [Color; 6] = [
 pub fn draw_charts(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
     let newest = state.accuracy.last();
     let title = newest.map_or(String::new(), |(_, accuracy)| {
-        format!(" accuracy {accuracy:.1} % ")
+        let epsilon = state.epsilon;
+        let epsilon = epsilon.map_or(String::new(), |it| format!(", epsilon {it:.2}"));
+        format!(" accuracy {accuracy:.1} %{epsilon} ")
     });
     let accuracy = Chart::new(vec![curve(&state.accuracy, Color::Cyan)]);
     let accuracy = framed(accuracy, title, state.total);

@@ -93,6 +93,8 @@ pub struct ViewState {
     pub total: usize,
     /// Round and accuracy in percent.
     pub accuracy: Vec<(f64, f64)>,
+    /// Privacy spent, where noise is added.
+    pub epsilon: Option<f64>,
     /// Energy that all clients spent, by the model.
     pub spent_j: f64,
     /// Events of the boards' ledgers.
@@ -275,6 +277,7 @@ impl ViewState {
         self.round = log.round.round;
         self.times.mark(now);
         self.spent_j = log.round.cumulative_spent_j;
+        self.epsilon = log.round.privacy.map(|privacy| privacy.epsilon);
         if let Some(accuracy) = log.round.accuracy {
             self.accuracy
                 .push((f64::from(log.round.round), 100.0 * accuracy));

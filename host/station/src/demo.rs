@@ -67,6 +67,7 @@ pub fn classes(
             ("apply_cycles", device.apply_cycles),
             ("apply_whole_cycles", device.apply_whole_cycles),
             ("encode_cycles", device.encode_cycles),
+            ("clip_cycles", device.clip_cycles),
             ("open_cycles", device.open_cycles),
             ("open_whole_cycles", device.open_whole_cycles),
             ("seal_cycles", device.seal_cycles),

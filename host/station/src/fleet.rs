@@ -299,6 +299,7 @@ impl StationFleet {
             drawn,
             airtime: micros(upload_s),
             receiving: micros(broadcast.downlink_s),
+            clip_q16: broadcast.clip.0,
             ..self.blank_order(client, broadcast.round, broadcast.downlink_s)
         };
         RoundWork {
@@ -331,6 +332,7 @@ impl StationFleet {
             listening: micros(self.rules.listening.resting_s(downlink_s)),
             receiving: Micros::ZERO,
             income: self.rules.incomes.of(client.index(), round),
+            clip_q16: 0,
         }
     }
 

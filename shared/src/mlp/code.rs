@@ -10,8 +10,10 @@
 //! saturating. Encoding divides by the scale and rounds at random, up with the probability of
 //! the fraction, so that codes are right on average; the scale is the least one that clips
 //! nothing, and never below 1: differences of at most 127 units (32,767 with 16 bits) travel
-//! exactly.
+//! exactly. A change that is longer than the order's [`Clip`] is shortened to it as it is coded: all its
+//! differences are multiplied by one factor before they are rounded.
 
+use super::clip::Clip;
 use super::descent::Factor;
 use super::kernel;
 use super::params::{Params, Tensor, in_pairs};
@@ -78,8 +80,8 @@ pub enum CodeError {
     Scale { tensor: usize, scale: u32 },
 }
 
-/// Writes `model - base` into the first [`Width::coded_bytes`] bytes of `out` and returns how
-/// many those are. `rng` is the stream of [`crate::rng::Purpose::Uplink`] or
+/// Writes `model - base`, at most as long as `clip`, into the first [`Width::coded_bytes`] bytes of
+/// `out` and returns how many those are. `rng` is the stream of [`crate::rng::Purpose::Uplink`] or
 /// [`crate::rng::Purpose::Downlink`] of this client and round; a tensor that travels exactly
 /// draws nothing from it, any other draws a word a parameter.
 ///
@@ -91,6 +93,7 @@ pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
     model: &Params<IN, HID, OUT>,
     base: &Params<IN, HID, OUT>,
     width: Width,
+    clip: Clip,
     rng: &mut Rng,
     out: &mut [u8],
 ) -> Result<usize, CodeError> {
@@ -104,6 +107,7 @@ pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
     };
     let mut writer = Writer {
         width,
+        shortening: clip.exceeded(model, base),
         rng,
         scales: header.as_chunks_mut::<4>().0.iter_mut(),
         codes,
@@ -119,6 +123,8 @@ pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
 /// Writes the codes of one tensor after another.
 struct Writer<'a> {
     width: Width,
+    /// Numerator and denominator of the factor on every difference, which is below 1.
+    shortening: Option<(u32, u32)>,
     rng: &'a mut Rng,
     scales: core::slice::IterMut<'a, [u8; 4]>,
     /// Space of the tensors to come.
@@ -146,11 +152,10 @@ impl Writer<'_> {
                 }
             });
         }
-        let scale = scale_for(largest, self.width);
+        let (scale, factor) = self.scaling(largest);
         if let Some(out) = self.scales.next() {
             *out = scale.to_le_bytes();
         }
-        let factor = Factor::ratio(u64::from(SCALE_ONE), u64::from(scale));
         let mut rng = self.rng.clone();
         if self.width == Width::Byte && largest <= SMALL {
             let (multiplier, shift) = factor.for_small();
@@ -178,9 +183,28 @@ impl Writer<'_> {
                 }
             }
         }
-        if scale != SCALE_ONE {
+        if scale != SCALE_ONE || self.shortening.is_some() {
             *self.rng = rng;
         }
+    }
+
+    /// Returns the scale of a tensor whose largest difference is given, and the factor from its
+    /// differences to codes.
+    #[inline(never)]
+    fn scaling(&self, largest: u32) -> (u32, Factor) {
+        let one = u64::from(SCALE_ONE);
+        let Some((bound, length)) = self.shortening else {
+            let scale = scale_for(largest, self.width);
+            return (scale, Factor::ratio(one, scale.into()));
+        };
+        let (bound, length) = (u64::from(bound), u64::from(length));
+        // At most 2^30 * 2^32.
+        let shortened = (u64::from(largest) * bound).div_ceil(length);
+        let scale = scale_for(shortened as u32, self.width);
+        let (top, bottom) = (one * bound, u64::from(scale) * length);
+        // A factor has a bottom below 2^46 and 16 significant bits.
+        let excess = (u64::BITS - 46).saturating_sub(bottom.leading_zeros());
+        (scale, Factor::ratio(top >> excess, bottom >> excess))
     }
 
     /// Takes the space of the next codes.

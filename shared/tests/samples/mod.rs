@@ -163,6 +163,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 listening: Micros(900),
                 receiving: Micros(7_000),
                 income: PicoJoules(400_000_000),
+                clip_q16: 98_304,
             }),
         ),
         ("cancel", HostToDevice::Cancel { work: WORK }),

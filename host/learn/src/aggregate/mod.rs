@@ -43,8 +43,9 @@ impl Contribution<'_> {
         f64::from(self.samples) * self.trust
     }
 
-    /// Returns |s_i (theta_i - theta_0)|.
-    fn length(&self, start: &[f32]) -> f64 {
+    /// Returns |s_i (theta_i - theta_0)|, where theta_0 is `start`.
+    #[must_use]
+    pub fn length(&self, start: &[f32]) -> f64 {
         let origin = start.iter().map(|&value| f64::from(value));
         let model = self.model.iter().map(|&value| f64::from(value));
         self.scale * distance_squared(model, origin).sqrt()
@@ -149,15 +150,21 @@ impl Rule {
 
 /// Returns theta_0 + sum w_i s_i (theta_i - theta_0) with the weights w_i.
 fn moved(start: &[f32], contributions: &[Contribution<'_>], weights: &[f64]) -> Vec<f64> {
+    let mut moved = step(start, contributions, weights);
+    for (value, &origin) in moved.iter_mut().zip(start) {
+        *value += f64::from(origin);
+    }
+    moved
+}
+
+/// Returns sum w_i s_i (theta_i - theta_0) with the weights w_i.
+pub(crate) fn step(start: &[f32], contributions: &[Contribution<'_>], weights: &[f64]) -> Vec<f64> {
     let mut step = vec![0.0f64; start.len()];
     for (contribution, weight) in contributions.iter().zip(weights) {
         let scale = weight * contribution.scale;
         for ((sum, &value), &origin) in step.iter_mut().zip(contribution.model).zip(start) {
             *sum += scale * (f64::from(value) - f64::from(origin));
         }
-    }
-    for (step, &origin) in step.iter_mut().zip(start) {
-        *step += f64::from(origin);
     }
     step
 }

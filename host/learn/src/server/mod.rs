@@ -180,6 +180,32 @@ impl Server {
             }
         }
     }
+
+    /// Returns the next model after a round that began with `start` and whose updates are aggregated
+    /// already; a movement that is not finite changes neither model nor state.
+    ///
+    /// # Panics
+    /// If the movement has another length than the model.
+    #[must_use]
+    pub fn follow(&self, state: &mut State, start: &[f32], movement: Vec<f64>) -> Vec<f32> {
+        assert_eq!(movement.len(), start.len(), "a movement of the model");
+        if movement.iter().any(|value| !value.is_finite()) {
+            return start.to_vec();
+        }
+        match self.step {
+            Step::Plain => {
+                let pairs = start.iter().zip(movement);
+                pairs
+                    .map(|(&x, step)| (f64::from(x) + step) as f32)
+                    .collect()
+            }
+            Step::Momentum(step) => step.advance(state, start, &movement),
+            Step::Spectral(step) => {
+                let next = step.follow(self.kernel, &self.layers, state, start, movement);
+                next.unwrap_or_else(|| start.to_vec())
+            }
+        }
+    }
 }
 
 #[cfg(test)]

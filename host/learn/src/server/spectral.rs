@@ -63,18 +63,33 @@ impl Spectral {
     ) -> Vec<f32> {
         let mut lengths = state.lengths.clone();
         let clipped = self.clip(&mut lengths, start, contributions);
-        let Some(mut gradient) = rule.movement(start, &clipped) else {
+        let movement = rule.movement(start, &clipped);
+        let follow = |movement| self.follow(kernel, layers, state, start, movement);
+        let Some(next) = movement.and_then(follow) else {
             return start.to_vec();
         };
+        state.lengths = lengths;
+        next
+    }
+
+    /// Parts 3 to 6 with G = -`movement` / eta; `None`, and nothing changed, if that has no length.
+    pub(super) fn follow(
+        &self,
+        kernel: Kernel,
+        layers: &[Layer],
+        state: &mut State,
+        start: &[f32],
+        movement: Vec<f64>,
+    ) -> Option<Vec<f32>> {
+        let mut gradient = movement;
         let scale = -1.0 / self.learning_rate;
         gradient.iter_mut().for_each(|value| *value *= scale);
         let size = length(&gradient);
         if !size.is_finite() {
-            return start.to_vec();
+            return None;
         }
-        state.lengths = lengths;
         let share = self.momentum_step(state, &mut gradient, size);
-        self.descend(kernel, layers, state, start, share, gradient)
+        Some(self.descend(kernel, layers, state, start, share, gradient))
     }
 
     /// Parts 1 and 2: stores the length of every gradient, and scales the contributions so that their

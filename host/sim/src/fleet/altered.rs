@@ -297,6 +297,7 @@ mod tests {
             shortfalls: &[],
             upload_s: &[0.0; 2],
             drawn: &[],
+            clip: gleaner_shared::mlp::Clip::NONE,
             wants_loss_after: true,
         };
         let replies = with_attackers(Box::new(Halves), &hostile).train(&broadcast);

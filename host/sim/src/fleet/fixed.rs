@@ -4,7 +4,7 @@
 //! broadcast, so there is one such model; boards that take part in its place decode the same
 //! bytes to the same parameters.
 
-use gleaner_shared::mlp::{CodeError, LearningRate, Shape};
+use gleaner_shared::mlp::{Clip, CodeError, LearningRate, Shape};
 use gleaner_shared::rng::{Purpose, Rng};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -108,7 +108,7 @@ impl FixedFleet {
             Err(error) => return Reply::Lost(error.to_string()),
         };
         let mut rounding = Rng::stream(self.seed, Purpose::Uplink, id, broadcast.round);
-        match over_the_air(&parameters, &self.held, &mut rounding) {
+        match over_the_air(&parameters, &self.held, broadcast.clip, &mut rounding) {
             Ok((_, received)) => Reply::Trained(Update {
                 model: received.real(),
                 loss_before: epochs
@@ -140,7 +140,7 @@ impl Fleet for FixedFleet {
         let mut wanted = self.held.clone();
         wanted.read_real(model);
         let mut rounding = Rng::stream(self.seed, Purpose::Downlink, 0, round);
-        (self.change, self.held) = over_the_air(&wanted, &self.held, &mut rounding)
+        (self.change, self.held) = over_the_air(&wanted, &self.held, Clip::NONE, &mut rounding)
             .map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(self.held.real())
     }
@@ -175,13 +175,15 @@ impl Fleet for FixedFleet {
     }
 }
 
-/// Returns what is sent and what arrives when `model` travels as an 8-bit difference to `base`.
+/// Returns what is sent and what arrives when `model` travels as an 8-bit difference to `base`, at most as
+/// long as `clip`.
 fn over_the_air(
     model: &FixedModel,
     base: &FixedModel,
+    clip: Clip,
     rounding: &mut Rng,
 ) -> Result<(Vec<u8>, FixedModel), CodeError> {
-    let bytes = model.code(base, rounding)?;
+    let bytes = model.code(base, clip, rounding)?;
     let mut received = base.clone();
     received.apply(&bytes)?;
     Ok((bytes, received))

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use gleaner_shared::mlp::Clip;
+
 use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, Update};
 use gleaner_learn::train::{Engine, Job, Objective, Tensor};
 
@@ -64,17 +66,18 @@ impl Fleet for FloatFleet {
                 learning_rate: self.learning_rate,
             })
             .collect();
-        let trained = self.engine.train(&jobs);
-        let replies = jobs.iter().zip(trained).map(|(job, trained)| {
+        let mut trained = self.engine.train(&jobs);
+        let replies = jobs.iter().zip(&mut trained).map(|(job, trained)| {
             let loss_after = broadcast.wants_loss_after.then(|| {
                 self.engine
                     .evaluate(job.objective, &trained.parameters)
                     .loss
             });
+            shorten(broadcast.model, &mut trained.parameters, broadcast.clip);
             Reply::Trained(Update {
                 loss_before: trained.losses.first().copied().unwrap_or(f64::NAN),
                 loss_after,
-                model: trained.parameters,
+                model: std::mem::take(&mut trained.parameters),
             })
         });
         Ok(broadcast.with_declined(replies))
@@ -95,5 +98,63 @@ impl Fleet for FloatFleet {
             );
         }
         Ok(answers)
+    }
+}
+
+/// Moves a model towards `start` until it is no further away than `clip`, up to the rounding of 32 bits.
+fn shorten(start: &[f32], model: &mut [f32], clip: Clip) {
+    let movement = |(&x, &origin): (&f32, &f32)| f64::from(x) - f64::from(origin);
+    let squares = model
+        .iter()
+        .zip(start)
+        .map(movement)
+        .map(|step| step * step);
+    let length = squares.sum::<f64>().sqrt();
+    if clip == Clip::NONE || length <= clip.to_real() {
+        return;
+    }
+    let share = clip.to_real() / length;
+    for (x, &origin) in model.iter_mut().zip(start) {
+        *x = (f64::from(origin) + share * movement((x, &origin))) as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gleaner_shared::rng::{Purpose, Rng};
+
+    #[test]
+    fn a_model_is_shortened_to_the_bound_in_its_direction_or_left_alone() {
+        let mut rng = Rng::stream(1, Purpose::Synthetic, 0, 0);
+        let clip = Clip::from_real(0.5);
+        for spread in [1e-3, 0.1, 1.0, 1e6] {
+            let start: Vec<f32> = (0..1000).map(|_| rng.uniform() as f32 - 0.5).collect();
+            let moved = |x: &f32| x + ((rng.uniform() - 0.5) * spread) as f32;
+            let trained: Vec<f32> = start.iter().map(moved).collect();
+            let mut short = trained.clone();
+            shorten(&start, &mut short, clip);
+            let steps = |model: &[f32]| -> Vec<f64> {
+                let pairs = model.iter().zip(&start);
+                pairs.map(|(&x, &o)| f64::from(x) - f64::from(o)).collect()
+            };
+            let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let (whole, left) = (steps(&trained), steps(&short));
+            let length = |steps: &[f64]| product(steps, steps).sqrt();
+            if length(&whole) <= 0.5 {
+                assert_eq!(short, trained, "{spread}");
+            } else {
+                assert!(
+                    (length(&left) - 0.5).abs() < 1e-5,
+                    "{spread}: {}",
+                    length(&left)
+                );
+                let cosine = product(&whole, &left) / (length(&whole) * length(&left));
+                assert!(cosine > 1.0 - 1e-6, "{spread}: {cosine}");
+            }
+            let mut free = trained.clone();
+            shorten(&start, &mut free, Clip::NONE);
+            assert_eq!(free, trained);
+        }
     }
 }

@@ -153,6 +153,16 @@ impl Scheduler {
         }
     }
 
+    /// Says whether its orders follow from what clients learned: from their losses, gradients or
+    /// estimates. The orders of others follow from channels, energies, numbers of samples and chance.
+    #[must_use]
+    pub const fn sees_learning(self) -> bool {
+        matches!(
+            self,
+            Self::Cre | Self::ChannelAllocate | Self::ImportanceAware | Self::Eafl
+        )
+    }
+
     /// Says whether it is a baseline, which sends at the power of [`Settings::power`].
     #[must_use]
     pub const fn is_baseline(self) -> bool {

@@ -13,7 +13,7 @@ use super::plot::number;
 use super::table::Table;
 use super::text::counted;
 use crate::fleet;
-use crate::round::{Cause, Ending};
+use crate::round::{Cause, Ending, PrivacyRow};
 use crate::run::{EnergySplit, EnergyUse, PeakRates, Provenance, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
@@ -320,6 +320,20 @@ pub fn summary_table(summary: &Summary) -> Table {
         row("orders declined", summary.declined.to_string());
         row("client-rounds browned out", split.brownouts.to_string());
     }
+    if let Some(privacy) = summary.privacy {
+        let PrivacyRow { epsilon, delta, .. } = privacy;
+        row(
+            "differential privacy",
+            format!("epsilon {epsilon:.3} at delta {delta:e}"),
+        );
+        row(
+            "orders of the client with the most",
+            privacy.most_orders.to_string(),
+        );
+        if let Some(epsilon) = privacy.epsilon_if_known {
+            row("epsilon if participants are known", format!("{epsilon:.3}"));
+        }
+    }
     row("modelled time", format!("{} s", number(summary.modelled_s)));
     if !summary.anomalies.is_empty() {
         let clients = summary.anomalies.iter();
@@ -336,6 +350,7 @@ fn kept(ending: &Ending, rounds: usize) -> String {
     let why = match ending.cause {
         Cause::Patience => "no better score came",
         Cause::Rounds => "all rounds are done",
+        Cause::Epsilon => "another round could exceed privacy.epsilon",
     };
     format!("of round {} of {rounds}: {why}", ending.kept_round)
 }

@@ -7,16 +7,19 @@ use std::ops::RangeInclusive;
 use gleaner_cre::channel::{ChannelSource, Coverage, Emulation, Trace, TraceError};
 use gleaner_energy::harvest::{Harvest, HarvestError};
 
+use super::privacy::NoiseKey;
 use super::settings;
 use crate::scenario::{Estimates, Scenario};
 
-/// The channel and the harvest of a run, ready for every round.
+/// The channel, the harvest and the noise of a run, ready for every round.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The gains of every round.
     pub channel: ChannelSource,
     /// The income of every client and round.
     pub harvest: Harvest,
+    /// Secret of the noise that differential privacy adds; without one it follows from the seed.
+    pub noise: Option<NoiseKey>,
 }
 
 /// Error building the environment of a run.
@@ -39,6 +42,7 @@ pub fn of(scenario: &Scenario) -> Result<Environment, EnvironmentError> {
     Ok(Environment {
         channel: channel(scenario)?,
         harvest: harvest(scenario)?,
+        noise: None,
     })
 }
 

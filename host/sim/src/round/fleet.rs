@@ -1,6 +1,7 @@
 //! The interface between the round engine and its clients, simulated or boards.
 
 use gleaner_shared::energy::Shortfall;
+use gleaner_shared::mlp::Clip;
 use gleaner_shared::units::NanoWatts;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,8 @@ pub struct Broadcast<'a> {
     /// Shortfall of each order by the engine's account of the client's store: simulated clients
     /// decline by it, boards by their own ledger. Empty without stores.
     pub shortfalls: &'a [Option<Shortfall>],
+    /// Longest update; clients shorten theirs to it.
+    pub clip: Clip,
     /// Whether clients are to report their loss after training, which costs a forward pass.
     pub wants_loss_after: bool,
 }

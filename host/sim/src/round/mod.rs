@@ -15,6 +15,7 @@ mod introduction;
 mod knowledge;
 mod phase;
 pub mod prices;
+mod privacy;
 mod record;
 mod rows;
 pub mod settings;
@@ -33,6 +34,7 @@ use gleaner_shared::units::PicoJoules;
 
 use self::energy::{EnergyCosts, SimulatedStore};
 use self::phase::Planned;
+use self::privacy::Privacy;
 
 pub use crate::policy::Order;
 pub use account::{Account, rest};
@@ -43,7 +45,8 @@ pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
 };
 pub use knowledge::{Knowledge, Seen, Trial};
-pub use record::{Absence, Anomaly, Cause, ClientRow, ClientState, Ending, RoundRow};
+pub use privacy::NoiseKey;
+pub use record::{Absence, Anomaly, Cause, ClientRow, ClientState, Ending, PrivacyRow, RoundRow};
 pub use state::State;
 
 /// Error that stops a run.
@@ -122,6 +125,8 @@ pub struct Engine<'a> {
     devices: Vec<ClientDevice>,
     weights: Vec<f64>,
     server: Server,
+    /// Differential privacy, where the scenario asks for it.
+    privacy: Option<Privacy>,
     /// The length of one model transfer.
     model_bits: Bits,
     state: State,
@@ -205,6 +210,7 @@ impl<'a> Engine<'a> {
             loads,
             devices,
             server: settings::server(scenario, fleet.tensors(), state.model.len()),
+            privacy: Privacy::of(scenario, environment.noise),
             model_bits,
             fleet,
             state,
@@ -257,7 +263,8 @@ impl<'a> Engine<'a> {
         self.state.with_fleet(self.fleet.save())
     }
 
-    /// Says whether no round is to follow: all are done, or validation says that more are in vain.
+    /// Says whether no round is to follow: all are done, validation says that more are in vain, or the
+    /// privacy budget is spent.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.cause().is_some()
@@ -269,7 +276,16 @@ impl<'a> Engine<'a> {
         if run.stop == StopRule::Validation && self.state.watch.waited() >= run.patience {
             return Some(Cause::Patience);
         }
-        (self.state.round() as usize >= run.rounds).then_some(Cause::Rounds)
+        if self.state.round() as usize >= run.rounds {
+            return Some(Cause::Rounds);
+        }
+        self.spends_the_budget().then_some(Cause::Epsilon)
+    }
+
+    /// Says whether another round could exceed the privacy budget.
+    fn spends_the_budget(&self) -> bool {
+        let privacy = self.privacy.as_ref();
+        privacy.is_some_and(|privacy| privacy.is_exhausted(&self.state.privacy))
     }
 
     /// Refuses an unusable update and adds it to the anomalies.

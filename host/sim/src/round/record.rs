@@ -56,12 +56,30 @@ pub struct RoundRow {
     /// Anomalous updates; left out where there is none.
     #[serde(default, alias = "implausible", skip_serializing_if = "Vec::is_empty")]
     pub anomalies: Vec<Anomaly>,
-    /// End of the run; only in the last line of one that stops on validation.
+    /// Privacy spent up to this round; only with noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privacy: Option<PrivacyRow>,
+    /// End of the run; only in the last line of one that stops on validation or on its privacy budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
 }
 
-/// The end of a run that stops on validation.
+/// Differential privacy spent since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrivacyRow {
+    /// Epsilon of the client with the largest, at `delta`.
+    pub epsilon: f64,
+    /// Probability with which epsilon may fail.
+    pub delta: f64,
+    /// Epsilon against those who know the participants of every round; only where `epsilon` counts on
+    /// their being drawn in secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon_if_known: Option<f64>,
+    /// Orders of the client with the most.
+    pub most_orders: u32,
+}
+
+/// The end of a run that stops on validation or on its privacy budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
     /// Cause of the end.
@@ -78,6 +96,8 @@ pub enum Cause {
     Patience,
     /// All `run.rounds` are done.
     Rounds,
+    /// Another round could exceed `privacy.epsilon`.
+    Epsilon,
 }
 
 /// A client with an order but without a usable update.

@@ -29,7 +29,7 @@ impl Engine<'_> {
             test_loss: None,
             validation_accuracy: None,
             validation_loss: None,
-            train_loss: self.state.knowledge.loss(&self.weights),
+            train_loss: self.train_loss(),
             bound: None,
             objective: None,
             rho: None,
@@ -45,7 +45,16 @@ impl Engine<'_> {
             overdrawn: Vec::new(),
             absent: Vec::new(),
             anomalies: Vec::new(),
+            privacy: None,
             ending: None,
+        }
+    }
+
+    /// Returns the training loss; none under differential privacy, since it is a mean without noise.
+    fn train_loss(&self) -> Option<f64> {
+        match self.privacy {
+            None => self.state.knowledge.loss(&self.weights),
+            Some(_) => None,
         }
     }
 

@@ -7,6 +7,7 @@ use super::anomaly::Unusable;
 use super::bound::Lengths;
 use super::energy::StoreState;
 use super::knowledge::Knowledge;
+use super::privacy::Spent;
 use super::watch::Watch;
 use crate::policy::Attendance;
 use gleaner_cre::estimate::DivergenceRule;
@@ -29,6 +30,7 @@ pub struct State {
     pub(super) attendance: Vec<Attendance>,
     pub(super) server: server::State,
     pub(super) watch: Watch,
+    pub(super) privacy: Spent,
     /// Memory of the scheduler program.
     pub(super) memory: String,
     fleet: Vec<u8>,
@@ -51,6 +53,7 @@ impl State {
             attendance: vec![Attendance::default(); clients],
             server: server::State::default(),
             watch: Watch::default(),
+            privacy: Spent::default(),
             memory: String::new(),
             fleet: Vec::new(),
         }

@@ -2,6 +2,7 @@
 
 mod gleaning;
 mod liars;
+mod privacy;
 mod radios;
 mod server;
 mod stopping;

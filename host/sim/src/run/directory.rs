@@ -24,6 +24,8 @@ impl RunDirectory {
     pub const CHANNEL: &str = "channel.csv";
     /// Copy of the harvest trace; missing if the source has none.
     pub const HARVEST: &str = "harvest.csv";
+    /// The secret of the noise that differential privacy adds; missing if the noise follows from the seed.
+    pub const NOISE: &str = "noise.key";
     /// One line per round.
     pub const ROUNDS: &str = "rounds.jsonl";
     /// One row per client and round.
@@ -63,12 +65,14 @@ impl RunDirectory {
     pub(super) const STAGED_SCENARIO: &str = "scenario.tmp";
     pub(super) const STAGED_CHANNEL: &str = "channel.tmp";
     pub(super) const STAGED_HARVEST: &str = "harvest.tmp";
+    pub(super) const STAGED_NOISE: &str = "noise.tmp";
 
     /// Files that a crash leaves before there is a run.
-    const STAGED: [&str; 3] = [
+    const STAGED: [&str; 4] = [
         Self::STAGED_SCENARIO,
         Self::STAGED_CHANNEL,
         Self::STAGED_HARVEST,
+        Self::STAGED_NOISE,
     ];
 
     /// The reproducible files, in the order of `SHA256SUMS`.
@@ -83,8 +87,9 @@ impl RunDirectory {
     ];
 
     /// Files that equal runs may have with different content, or not at all.
-    const OTHERS: [&str; 11] = [
+    const OTHERS: [&str; 12] = [
         Self::ID,
+        Self::NOISE,
         Self::CHECKPOINT,
         Self::PREVIOUS_CHECKPOINT,
         Self::SUMS,

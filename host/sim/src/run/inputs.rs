@@ -1,14 +1,15 @@
-//! The trace files a run reads: its channel gains and its harvest.
+//! The trace files a run reads, its channel gains and its harvest, and the secret of its noise.
 //!
-//! Both are copied into the run's directory before the first round, so that resuming and verifying
-//! read the copies, and a checkpoint is tied to their content.
+//! All are written into the run's directory before the first round, so that resuming and verifying read
+//! the copies, and a checkpoint is tied to their content.
 
 use std::fs;
 use std::io::Write;
 
 use super::directory::RunDirectory;
 use super::error::RunError;
-use crate::round::{Environment, EnvironmentError, environment};
+use super::noise;
+use crate::round::{Environment, EnvironmentError, NoiseKey, environment};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::TraceError;
 use gleaner_energy::harvest;
@@ -18,6 +19,8 @@ use gleaner_files::{FileError, sha256, sync_parent};
 #[derive(Clone, Debug)]
 pub struct Inputs {
     traces: Traces,
+    /// The text of the file with the noise's secret, where there is one.
+    secret: Option<String>,
     environment: Environment,
 }
 
@@ -36,7 +39,11 @@ impl Inputs {
     pub fn read(scenario: &Scenario) -> Result<Self, RunError> {
         let traces = Traces::named(scenario)?;
         let names = (&*scenario.channel.trace, &*scenario.harvest.file);
-        Ok(traces.with_environment(scenario, names)?)
+        let mut inputs = traces.with_environment(scenario, names)?;
+        if noise::is_secret(scenario) {
+            inputs.keep(noise::draw()?);
+        }
+        Ok(inputs)
     }
 
     /// Reads the copies of the trace files in the directory of a run.
@@ -47,7 +54,11 @@ impl Inputs {
         let name = |name| directory.file(name).display().to_string();
         let names = (name(RunDirectory::CHANNEL), name(RunDirectory::HARVEST));
         let traces = Traces::kept(scenario, directory)?;
-        Ok(traces.with_environment(scenario, (&names.0, &names.1))?)
+        let mut inputs = traces.with_environment(scenario, (&names.0, &names.1))?;
+        if noise::is_secret(scenario) {
+            inputs.keep(noise::read(directory)?);
+        }
+        Ok(inputs)
     }
 
     /// Says whether the run in a directory was started with the files that its scenario names now.
@@ -58,7 +69,12 @@ impl Inputs {
         Ok(Traces::named(scenario)? == Traces::kept(scenario, directory)?)
     }
 
-    /// Returns the channel and the harvest of the run.
+    fn keep(&mut self, key: NoiseKey) {
+        self.secret = Some(noise::text(&key));
+        self.environment.noise = Some(key);
+    }
+
+    /// Returns the channel, the harvest and the noise of the run.
     #[must_use]
     pub fn into_environment(self) -> Environment {
         self.environment
@@ -70,6 +86,7 @@ impl Inputs {
         for (_, _, trace) in self.traces.copies() {
             content.extend(trace);
         }
+        content.extend(self.secret.iter().flat_map(|text| text.bytes()));
         sha256(&content)
     }
 
@@ -84,6 +101,9 @@ impl Inputs {
             };
             write().map_err(gleaner_files::at(&file))?;
         }
+        if let Some(text) = &self.secret {
+            noise::stage(directory, text)?;
+        }
         Ok(())
     }
 
@@ -91,6 +111,9 @@ impl Inputs {
     pub(super) fn settle(&self, directory: &RunDirectory) -> Result<(), FileError> {
         for (name, staged, _) in self.traces.copies() {
             settle(directory, name, staged)?;
+        }
+        if self.secret.is_some() {
+            settle(directory, RunDirectory::NOISE, RunDirectory::STAGED_NOISE)?;
         }
         Ok(())
     }
@@ -149,9 +172,11 @@ impl Traces {
                 Some(trace) => environment::harvest_from(scenario, harvest_name, trace)?,
                 None => environment::harvest(scenario)?,
             },
+            noise: None,
         };
         Ok(Inputs {
             traces: self,
+            secret: None,
             environment,
         })
     }
@@ -170,7 +195,7 @@ impl Traces {
     }
 }
 
-fn settle(directory: &RunDirectory, name: &str, staged: &str) -> Result<(), FileError> {
+pub(super) fn settle(directory: &RunDirectory, name: &str, staged: &str) -> Result<(), FileError> {
     let copy = directory.file(name);
     fs::rename(directory.file(staged), &copy).map_err(gleaner_files::at(&copy))?;
     sync_parent(&copy)

@@ -11,6 +11,7 @@ mod execute;
 mod identity;
 mod inputs;
 mod log;
+mod noise;
 mod peak;
 mod provenance;
 mod record;

@@ -9,7 +9,7 @@ use super::directory::RunDirectory;
 use super::log::{LogError, each_client, each_energy, each_round};
 use super::split::{EnergySplit, EnergyUse, SplitTally};
 use crate::ClientId;
-use crate::round::{ClientRow, ClientState, Ending, EnergyRow, RoundLog, RoundRow};
+use crate::round::{ClientRow, ClientState, Ending, EnergyRow, PrivacyRow, RoundLog, RoundRow};
 
 /// The figures a run is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,9 +56,13 @@ pub struct Summary {
     /// Mean validation accuracy over the last tenth of the rounds, where there are validation images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail_validation_accuracy: Option<f64>,
-    /// Cause of the end and round of the kept model, for a run that stops on validation.
+    /// Cause of the end and round of the kept model, for a run that stops on validation or on its privacy
+    /// budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+    /// Differential privacy spent, where noise was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub privacy: Option<PrivacyRow>,
     /// Client-rounds in which a client declined its order.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub declined: usize,
@@ -132,6 +136,7 @@ pub struct Tally {
     /// The same on the validation images.
     validation: Vec<(u32, f64)>,
     ending: Option<Ending>,
+    privacy: Option<PrivacyRow>,
     energy_j: f64,
     /// Energy up to the end of round 0.
     introduction_j: f64,
@@ -203,6 +208,7 @@ impl Tally {
         self.validation
             .extend(row.validation_accuracy.map(|share| (row.round, share)));
         self.ending = row.ending;
+        self.privacy = row.privacy.or(self.privacy);
         self.energy_j = row.cumulative_spent_j;
         self.compute_j += row.compute_j;
         self.modelled_s += row.round_s;
@@ -288,6 +294,7 @@ impl Tally {
             final_validation_accuracy: of_model(&self.validation),
             tail_validation_accuracy: tail(&self.validation),
             ending: self.ending,
+            privacy: self.privacy,
             declined: self.declined,
             split: self.split.as_ref().map(SplitTally::split),
         }

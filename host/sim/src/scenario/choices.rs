@@ -131,6 +131,18 @@ impl ServerRule {
     }
 }
 
+/// Sources of the noise of differential privacy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum NoiseSource {
+    /// `run.seed`: reproducible, and no protection from those who know the seed; for simulations
+    Seed,
+    /// a secret drawn from the system at the start of the run, kept in its directory
+    Secret,
+}
+
 /// Attacks of hostile clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]

@@ -70,6 +70,8 @@ overheads! {
     evaluate_cycles_per_nonzero = 0.0,
     /// Processor cycles of coding the update.
     encode_cycles = 0.0,
+    /// Processor cycles of measuring the length of an update, under `[privacy]`.
+    clip_cycles = 0.0,
     /// Processor cycles of opening the frames of a change.
     open_cycles = 0.0,
     /// Processor cycles of opening the frames of a whole model.
@@ -203,6 +205,18 @@ impl Scenario {
             }
         }
         devices
+    }
+
+    /// Returns the expected cycles of all work of an order on a device, in whole cycles; under
+    /// `[privacy]` coding an update begins with measuring its length.
+    #[must_use]
+    pub fn pace(&self, device: &ClientDevice, load: Load) -> Pace {
+        let mut pace = device.pace(load);
+        if self.privacy.is_on() {
+            let clip = Cycles(device.costs.clip_cycles.round() as u64);
+            pace.encode = pace.encode.saturating_add(clip);
+        }
+        pace
     }
 
     /// Returns the device of one client; [`Scenario::devices`] has all of them at once.

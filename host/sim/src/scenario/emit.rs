@@ -41,6 +41,7 @@ const YOUNGER: &[&str] = &[
     "device.evaluate_cycles_per_sample",
     "device.evaluate_cycles_per_nonzero",
     "device.encode_cycles",
+    "device.clip_cycles",
     "device.open_cycles",
     "device.open_whole_cycles",
     "device.seal_cycles",
@@ -66,6 +67,7 @@ const YOUNGER: &[&str] = &[
     "glean",
     "aggregation",
     "server",
+    "privacy",
     "hostile",
     "faults",
 ];

@@ -30,7 +30,8 @@ use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
 pub use choices::{
-    AggregationRule, Attack, ClientKind, Estimates, ModelBits, RateRule, ServerRule, StopRule,
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, NoiseSource, RateRule, ServerRule,
+    StopRule,
 };
 pub use class::DeviceClass;
 pub use devices::{ClientDevice, Load, Overheads};
@@ -42,7 +43,7 @@ pub use profile::{read_profile, resolve_with_profile};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
     Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Faults, Glean, Hostile, Learning,
-    Partition, Radio, Run, Server,
+    Partition, Privacy, Radio, Run, Server,
 };
 
 /// Everything a run depends on.
@@ -77,6 +78,8 @@ pub struct Scenario {
     pub aggregation: Aggregation,
     /// The base station's step after aggregation.
     pub server: Server,
+    /// Differential privacy of the model.
+    pub privacy: Privacy,
     /// Simulated attackers among the clients.
     pub hostile: Hostile,
     /// Simulated faults of the uplink.
@@ -101,6 +104,7 @@ impl Scenario {
             Glean::KEYS,
             Aggregation::KEYS,
             Server::KEYS,
+            Privacy::KEYS,
             Hostile::KEYS,
             Faults::KEYS,
         ]

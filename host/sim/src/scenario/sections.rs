@@ -1,7 +1,8 @@
 //! The sections of a scenario; defaults are the preset `paper-mlp`.
 
 use super::choices::{
-    AggregationRule, Attack, ClientKind, Estimates, ModelBits, RateRule, ServerRule, StopRule,
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, NoiseSource, RateRule, ServerRule,
+    StopRule,
 };
 use super::class::DeviceClass;
 use super::norm_bound::NormBound;
@@ -16,6 +17,7 @@ use gleaner_cre::optim::Solver;
 use gleaner_learn::data::{DatasetKind, DatasetName};
 use gleaner_learn::partition::Rule;
 use gleaner_learn::train::ModelKind;
+use gleaner_shared::mlp::Clip;
 
 section!(
     /// Seed, length, scheduler and end of a run.
@@ -191,6 +193,8 @@ section!(
         evaluate_cycles_per_nonzero: f64 = 0.0, "cycles", NotNegative;
         /// Processor cycles of coding the update.
         encode_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of measuring the length of an update; only under `[privacy]`.
+        clip_cycles: f64 = 0.0, "cycles", NotNegative;
         /// Processor cycles of opening the frames of a change: cipher, checksum and stuffing.
         open_cycles: f64 = 0.0, "cycles", NotNegative;
         /// Processor cycles of opening the frames of a whole model.
@@ -310,6 +314,41 @@ section!(
         anneal: bool = true, "";
     }
 );
+
+section!(
+    /// Differential privacy of the model: a bound on every update, noise on their mean, and an account of
+    /// epsilon. Off by default.
+    Privacy as "privacy" {
+        /// Bound on the length of an update (L2 norm over all parameters), applied by clients and again
+        /// by the base station; 0 turns differential privacy off.
+        clip: f64 = 0.0, "", NotNegative, AtMost(65_535);
+        /// Standard deviation of the noise over the sensitivity of the mean, which is twice `clip` times
+        /// the largest weight; 0 adds none.
+        noise_multiplier: f64 = 0.0, "", NotNegative, AtMost(1_000_000);
+        /// Samples from which on a client has the largest weight; 0 means `partition.mean_samples`.
+        full_samples: usize = 0, "samples", AtMost(4_294_967_295);
+        /// Probability delta with which epsilon may fail; below one over the number of clients.
+        delta: f64 = 1e-5, "", Within(1e-15, 0.1);
+        /// Budget: the run ends before epsilon exceeds it; 0 means none.
+        epsilon: f64 = 0.0, "", NotNegative;
+        /// Source of the noise.
+        noise: NoiseSource = NoiseSource::Seed, "";
+    }
+);
+
+impl Privacy {
+    /// Returns whether updates are bounded.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.clip > 0.0
+    }
+
+    /// Returns the bound on updates as clients are told it.
+    #[must_use]
+    pub const fn bound(&self) -> Clip {
+        Clip::from_real(self.clip)
+    }
+}
 
 section!(
     /// Simulated attackers, for experiments; off by default.

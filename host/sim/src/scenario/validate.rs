@@ -2,6 +2,7 @@
 
 mod classes;
 mod harvest;
+mod privacy;
 mod radio;
 
 use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule};
@@ -79,6 +80,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     classes::check(s)?;
     harvest::check(s)?;
     radio::check(s)?;
+    privacy::check(s)?;
     check_updates(s)
 }
 

@@ -1,7 +1,8 @@
 //! Types of scenario values: numbers, text, and choices with their list of words.
 
 use super::choices::{
-    AggregationRule, Attack, ClientKind, Estimates, ModelBits, RateRule, ServerRule, StopRule,
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, NoiseSource, RateRule, ServerRule,
+    StopRule,
 };
 use crate::policy;
 use gleaner_learn::data::{DatasetKind, DatasetName};
@@ -60,6 +61,7 @@ values!(
     ClientKind,
     Estimates,
     ModelBits,
+    NoiseSource,
     RateRule,
     ServerRule,
     StopRule,

@@ -273,6 +273,7 @@ fn order(args: &Args) -> Order {
         listening: Micros::ZERO,
         receiving: Micros::ZERO,
         income: PicoJoules::ZERO,
+        clip_q16: 0,
     }
 }
 

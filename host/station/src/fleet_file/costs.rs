@@ -121,7 +121,7 @@ impl Entry {
         let preset = self.preset.as_ref().and_then(|it| resolve(it, &[]).ok());
         let own = preset.map(|preset| preset.device.common());
         let device = own.unwrap_or_else(|| scenario.device_of(self.id.index()));
-        device.pace(load)
+        scenario.pace(&device, load)
     }
 
     /// Sets `active_w` from the measured profile at the client's clock, if the client has a

@@ -10,7 +10,7 @@ use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
 
 /// Size of the largest encoded order.
-const ORDER_BYTES: usize = 128;
+const ORDER_BYTES: usize = 136;
 
 wire_struct! {
     /// Requests a greeting. Its first field never changes place.
@@ -85,6 +85,8 @@ wire_struct! {
         pub receiving: Micros,
         /// Energy harvested from this round's start to the next.
         pub income: PicoJoules,
+        /// Longest update, as an L2 norm times 2^16; longer ones are shortened to it. 0 means none.
+        pub clip_q16: u32,
     }
 }
 
@@ -192,6 +194,7 @@ mod tests {
             listening: Micros(u64::MAX),
             receiving: Micros(u64::MAX),
             income: PicoJoules(u64::MAX),
+            clip_q16: u32::MAX,
         }
     }
 
@@ -200,10 +203,10 @@ mod tests {
         let mut bytes = [0; ORDER_BYTES];
         let len = super::super::encode(&largest(), &mut bytes).unwrap();
         assert_eq!(largest().mark().order, OrderHash::of(&bytes[..len]));
-        let poorer = Order {
-            income: PicoJoules(u64::MAX - 1),
+        let shorter = Order {
+            clip_q16: u32::MAX - 1,
             ..largest()
         };
-        assert_ne!(largest().mark(), poorer.mark());
+        assert_ne!(largest().mark(), shorter.mark());
     }
 }

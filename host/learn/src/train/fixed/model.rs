@@ -5,7 +5,7 @@
 
 use gleaner_shared::mlp::code::{self, Code};
 use gleaner_shared::mlp::forward::Pass;
-use gleaner_shared::mlp::{CodeError, Guess, Params, Shape, Width, classify};
+use gleaner_shared::mlp::{Clip, CodeError, Guess, Params, Shape, Width, classify};
 use gleaner_shared::rng::Rng;
 
 /// The parameters of a network in the units of devices.
@@ -120,17 +120,18 @@ impl FixedModel {
         within!(&mut self.0, params => params.read_exact(bytes))
     }
 
-    /// Codes the difference to a model of the same sizes in 8 bits per parameter.
+    /// Codes the difference to a model of the same sizes, at most as long as `clip`, in 8 bits per
+    /// parameter.
     ///
     /// # Errors
     /// When `base` is of other sizes.
-    pub fn code(&self, base: &Self, rounding: &mut Rng) -> Result<Vec<u8>, CodeError> {
+    pub fn code(&self, base: &Self, clip: Clip, rounding: &mut Rng) -> Result<Vec<u8>, CodeError> {
         let mut bytes = vec![0; Width::Byte.coded_bytes(self.shape().parameters())];
         macro_rules! encode {
             ($($room:ident),*) => {
                 match (&self.0, &base.0) {
                     $((Room::$room(model), Room::$room(base)) => {
-                        code::encode(model, base, Width::Byte, rounding, &mut bytes)
+                        code::encode(model, base, Width::Byte, clip, rounding, &mut bytes)
                     })*
                     _ => Err(CodeError::Length {
                         bytes: bytes.len(),

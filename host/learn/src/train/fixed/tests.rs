@@ -2,13 +2,16 @@
 
 use gleaner_shared::mlp::sample::Slices;
 use gleaner_shared::mlp::{
-    LearningRate, Params, Shape, TrainError, Trainer, Work, code, scratch_words,
+    Clip, LearningRate, Params, Shape, TrainError, Trainer, Work, code, scratch_words,
 };
 use gleaner_shared::rng::{Purpose, Rng};
 
 use super::*;
 use crate::data::embedded;
 use crate::train::{Kernel, Mlp, Model};
+
+/// A bound that every change of the tests exceeds.
+const CLIP: Clip = Clip(1 << 10);
 
 fn shape(inputs: usize, hidden: usize, classes: usize) -> Shape {
     Shape {
@@ -121,7 +124,15 @@ fn in_its_own<const IN: usize, const HID: usize, const OUT: usize>(
     let results = (0..4).map(|_| trainer.epoch()).collect();
     let mut coded = vec![0; code::HEADER_BYTES + Params::<IN, HID, OUT>::COUNT];
     let mut rounding = Rng::stream(6, Purpose::Uplink, 1, 2);
-    code::encode(&params, &base, code::Width::Byte, &mut rounding, &mut coded).unwrap();
+    code::encode(
+        &params,
+        &base,
+        code::Width::Byte,
+        CLIP,
+        &mut rounding,
+        &mut coded,
+    )
+    .unwrap();
     let mut exact = vec![0; Params::<IN, HID, OUT>::EXACT_BYTES];
     assert!(params.write_exact(&mut exact));
     let guess = gleaner_shared::mlp::classify(&params, &pixels[0], &mut work.pass);
@@ -139,7 +150,7 @@ fn in_any_room<const IN: usize, const HID: usize, const OUT: usize>(rate: f64) {
     let mut model = base.clone();
     let rng = Rng::stream(6, Purpose::Training, 1, 2);
     let results = client.train(&mut model, 4, rate, rng).unwrap();
-    let coded = model.code(&base, &mut Rng::stream(6, Purpose::Uplink, 1, 2));
+    let coded = model.code(&base, CLIP, &mut Rng::stream(6, Purpose::Uplink, 1, 2));
     let guess = model.classify(&samples.images[..IN]);
     let found = (results, coded.unwrap(), model.exact(), guess);
     assert_eq!(found, in_its_own::<IN, HID, OUT>(&samples, rate), "{shape}");

@@ -159,6 +159,7 @@ fn figures(row: &RoundRow) -> Vec<(&'static str, f64)> {
         ("validation/accuracy", row.validation_accuracy),
         ("validation/loss", row.validation_loss),
         ("training/loss", row.train_loss),
+        ("privacy/epsilon", row.privacy.map(|it| it.epsilon)),
         ("plan/bound", row.bound),
         ("plan/objective", row.objective),
         ("plan/rho", row.rho),

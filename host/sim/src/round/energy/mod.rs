@@ -59,7 +59,7 @@ impl EnergyCosts {
     ) -> Self {
         let client = |(device, &load): (&ClientDevice, &Load)| Client {
             cost: settings::cost_model(device),
-            pace: device.pace(load),
+            pace: scenario.pace(device, load),
         };
         Self {
             clients: devices.iter().zip(loads).map(client).collect(),

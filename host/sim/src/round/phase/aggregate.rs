@@ -83,8 +83,22 @@ impl Engine<'_> {
             })
             .collect();
         let rule = self.rule();
-        let State { model, server, .. } = &mut self.state;
-        let next = self.server.advance(server, rule, model, &contributions);
+        let State {
+            model,
+            server,
+            privacy: spent,
+            ..
+        } = &mut self.state;
+        let next = match &self.privacy {
+            None => self.server.advance(server, rule, model, &contributions),
+            Some(privacy) => {
+                anomalies.extend(privacy.overlong(model, &contributions));
+                let ordered = planned.decision.orders.iter().map(|order| order.client);
+                let round = planned.round;
+                let movement = privacy.movement(spent, round, ordered, model, &contributions);
+                self.server.follow(server, model, movement)
+            }
+        };
         let start = std::mem::replace(&mut self.state.model, next);
         self.learn(&start, &credible)?;
         self.leave_unused(&mut deliveries);

@@ -112,6 +112,7 @@ impl Engine<'_> {
                 upload_s: &upload_s,
                 drawn: &drawn,
                 shortfalls: &shortfalls,
+                clip: self.scenario.privacy.bound(),
                 wants_loss_after: by_upload && self.policy.wants_estimates(),
             };
             self.fleet.train(&broadcast)?

@@ -64,6 +64,8 @@ impl Engine<'_> {
             }
             self.book_order(order, timing, whole, state, &mut log);
         }
+        let privacy = self.privacy.as_ref();
+        log.round.privacy = privacy.and_then(|it| it.row(&self.state.privacy));
         if !planned.is_introduction() {
             self.remember(&planned, &log);
             self.evaluate(&mut log.round);
@@ -108,7 +110,8 @@ impl Engine<'_> {
     fn evaluate(&mut self, row: &mut RoundRow) {
         let run = &self.scenario.run;
         let round = row.round as usize;
-        if !round.is_multiple_of(run.evaluate_every) && round != run.rounds {
+        let is_last = round == run.rounds || self.spends_the_budget();
+        if !round.is_multiple_of(run.evaluate_every) && !is_last {
             return;
         }
         let model = &self.state.model;
@@ -120,6 +123,8 @@ impl Engine<'_> {
         row.validation_loss = validation.map(|score| score.loss);
         if run.stop == StopRule::Validation {
             self.state.watch.note(row.round, model, validation);
+        }
+        if run.stop == StopRule::Validation || self.spends_the_budget() {
             row.ending = self.cause().map(|cause| Ending {
                 cause,
                 kept_round: self.state.kept_round(),

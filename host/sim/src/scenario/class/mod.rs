@@ -42,6 +42,8 @@ section!(
         evaluate_cycles_per_nonzero: Option<f64> = None, "cycles", NotNegative;
         /// Processor cycles of coding the update.
         encode_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of measuring the length of an update; only under `[privacy]`.
+        clip_cycles: Option<f64> = None, "cycles", NotNegative;
         /// Processor cycles of opening the frames of a change.
         open_cycles: Option<f64> = None, "cycles", NotNegative;
         /// Processor cycles of opening the frames of a whole model.

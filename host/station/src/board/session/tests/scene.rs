@@ -101,6 +101,7 @@ pub(super) fn order(round: u32) -> Order {
         listening: Micros(100),
         receiving: Micros::ZERO,
         income: INCOME,
+        clip_q16: 0,
     }
 }
 
