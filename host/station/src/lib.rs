@@ -58,6 +58,7 @@ mod boards_report;
 pub mod books;
 pub mod bus;
 mod cycles;
+mod decisions;
 pub mod demo;
 pub mod device;
 pub mod doctor;

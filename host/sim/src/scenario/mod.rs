@@ -13,6 +13,7 @@ mod harvest;
 pub mod keys;
 mod preset;
 mod profile;
+mod programs;
 mod radio;
 pub mod range;
 mod renamed;
