@@ -3,9 +3,9 @@
 //! The content of a file is described by types with serde's `deny_unknown_fields`; this module adds the
 //! value to the errors of serde.
 
-use std::fs;
 use std::path::Path;
 
+use gleaner_files::read_at_most;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_path_to_error::{Path as FieldPath, Segment};
@@ -31,6 +31,9 @@ impl JsonError {
     }
 }
 
+/// Most bytes of a file: the rounds of a long run.
+const LARGEST: u64 = 256 << 20;
+
 /// Reads a file that holds one value.
 ///
 /// # Errors
@@ -38,7 +41,9 @@ impl JsonError {
 /// JSON does not have, the field too.
 pub fn read(path: &Path) -> Result<Value, JsonError> {
     let place = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|e| JsonError::new(&place, e.to_string()))?;
+    let wrong = |problem: String| JsonError::new(&place, problem);
+    let bytes = read_at_most(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
     parse(&place, &text)
 }
 

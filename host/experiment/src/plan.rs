@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gleaner_files::{hexadecimal, sha256, write_atomically};
+use gleaner_files::{TEXT_MAX, hexadecimal, read_at_most, sha256, write_atomically};
 use gleaner_sim::run::RunDirectory;
 use gleaner_sim::scenario::{Scenario, resolve_text};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ use crate::error::ExperimentError;
 /// Changes whenever the layout of the file does.
 const FORMAT: &str = "gleaner plan 2";
 const FILE: &str = "plan.json";
+/// Most bytes of a plan: a million points.
+const LARGEST: u64 = 256 << 20;
 /// Hexadecimal digits of a scenario's hash that name its point.
 const DIGITS: usize = 16;
 
@@ -147,7 +149,7 @@ impl Plan {
         let folder = dir.join("scenarios");
         fs::create_dir_all(&folder).map_err(gleaner_files::at(&folder))?;
         for point in &self.points {
-            let path = scenario_file(dir, &point.id);
+            let path = Plan::scenario_file(dir, &point.id);
             let text = point.scenario.to_toml();
             if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
                 continue;
@@ -177,6 +179,18 @@ impl Plan {
             points: points?,
             list,
         })
+    }
+
+    /// Returns the file with the scenario of a point.
+    pub fn scenario_file(dir: &Path, id: &str) -> PathBuf {
+        dir.join("scenarios").join(format!("{id}.toml"))
+    }
+
+    /// Tells whether a scenario of the plan names a program to start. A command that executes the plan
+    /// has the user's permission, which its workers need too.
+    pub(crate) fn names_programs(&self) -> bool {
+        let mut points = self.points.iter();
+        points.any(|point| !point.scenario.programs().is_empty())
     }
 
     /// Reads one point of the plan in a directory, and the files to keep of its run.
@@ -210,14 +224,12 @@ impl List {
 
     fn read(dir: &Path) -> Result<Self, ExperimentError> {
         let path = dir.join(FILE);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        let text = match read_at_most(&path, LARGEST).map(String::from_utf8) {
+            Ok(Ok(text)) => text,
+            Ok(Err(_)) => return Err(ExperimentError::PlanEdited { path }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let dir = dir.to_owned();
                 return Err(ExperimentError::NoPlan { dir });
-            }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(ExperimentError::PlanEdited { path });
             }
             Err(error) => return Err(gleaner_files::at(&path)(error).into()),
         };
@@ -239,8 +251,8 @@ impl List {
 impl Entry {
     fn point(&self, dir: &Path) -> Result<Point, ExperimentError> {
         let id = id_of(&self.sha256);
-        let path = scenario_file(dir, &id);
-        let bytes = fs::read(&path).map_err(gleaner_files::at(&path))?;
+        let path = Plan::scenario_file(dir, &id);
+        let bytes = read_at_most(&path, TEXT_MAX).map_err(gleaner_files::at(&path))?;
         let text = match String::from_utf8(bytes) {
             Ok(text) if digest_of(&text) == self.sha256 => text,
             _ => return Err(ExperimentError::PlanScenario { path, id }),
@@ -265,10 +277,6 @@ fn scenario(text: &str, path: &Path) -> Result<Scenario, ExperimentError> {
         true => Ok(scenario),
         false => Err(version("keys or defaults differ".to_owned())),
     }
-}
-
-fn scenario_file(dir: &Path, id: &str) -> PathBuf {
-    dir.join("scenarios").join(format!("{id}.toml"))
 }
 
 /// Returns the digest by which a plan knows a scenario.
@@ -301,7 +309,7 @@ mod tests {
         ] {
             assert_ne!(other, text);
             let sha256 = digest_of(&other);
-            fs::write(scenario_file(dir, &id_of(&sha256)), &other).unwrap();
+            fs::write(Plan::scenario_file(dir, &id_of(&sha256)), &other).unwrap();
             let values = Vec::new();
             let refused = Entry { sha256, values }.point(dir).unwrap_err();
             assert!(matches!(refused, ExperimentError::PlanVersion { .. }));

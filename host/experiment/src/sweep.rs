@@ -66,7 +66,7 @@ fn default_preset() -> String {
 impl Sweep {
     /// Reads a sweep file.
     pub fn read(path: &Path) -> Result<Self, ExperimentError> {
-        let text = std::fs::read_to_string(path).map_err(gleaner_files::at(path))?;
+        let text = gleaner_files::read_text(path).map_err(gleaner_files::at(path))?;
         toml::from_str(&text).map_err(|error| ExperimentError::SweepSyntax {
             path: path.to_owned(),
             message: error.to_string(),

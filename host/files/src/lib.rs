@@ -1,4 +1,4 @@
-//! Files: errors that name the file, lines of bounded length, atomic writes, SHA-256 and hexadecimal.
+//! Files: errors that name the file, reads of bounded size, atomic and private writes, SHA-256 and hexadecimal.
 //!
 //! ```
 //! use gleaner_files::{hexadecimal, sha256, write_atomically};
@@ -12,13 +12,17 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bounded;
 mod digest;
+mod private;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-pub use digest::{hexadecimal, sha256, sha256_of};
+pub use bounded::{BoundedLines, TEXT_MAX, read_at_most, read_line, read_text};
+pub use digest::{GrowingHash, Prefix, hexadecimal, sha256, sha256_of};
+pub use private::{create_private, create_private_folder, make_private, write_private_atomically};
 
 /// An error of the operating system, with the file or folder it concerns.
 #[allow(missing_docs)]
@@ -37,26 +41,6 @@ pub fn at<P: AsRef<Path>>(path: P) -> impl Fn(io::Error) -> FileError {
     }
 }
 
-/// Reads the next line, including its line feed, into `text`; returns `false` at the end of the file.
-///
-/// # Errors
-/// [`io::ErrorKind::InvalidData`] when the line has more than `longest` bytes, after which reading
-/// stops; or an error of the operating system.
-pub fn read_line(
-    source: &mut impl BufRead,
-    text: &mut Vec<u8>,
-    longest: usize,
-) -> io::Result<bool> {
-    text.clear();
-    let mut source = source.take(longest as u64 + 1);
-    source.read_until(b'\n', text)?;
-    if text.len() > longest {
-        let what = format!("longer than {longest} bytes");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-    }
-    Ok(!text.is_empty())
-}
-
 /// Writes a file by way of a temporary one, so that readers see either the old content or the new.
 ///
 /// The temporary file has the same name with the ending `tmp`, so that a crash leaves at most one. It is
@@ -66,7 +50,7 @@ pub fn read_line(
 /// # Errors
 /// Names the file.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    put(path, bytes, File::sync_all)?;
+    put(path, bytes, create_anew, File::sync_all)?;
     sync_parent(path)
 }
 
@@ -76,13 +60,18 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 /// # Errors
 /// Names the file.
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    put(path, bytes, |_| Ok(()))
+    put(path, bytes, create_anew, |_| Ok(()))
 }
 
-fn put(path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> Result<(), FileError> {
+fn put(
+    path: &Path,
+    bytes: &[u8],
+    create: impl Fn(&Path) -> io::Result<File>,
+    sync: impl Fn(&File) -> io::Result<()>,
+) -> Result<(), FileError> {
     let temporary = path.with_extension("tmp");
     let write = || {
-        let mut file = create_anew(&temporary)?;
+        let mut file = create(&temporary)?;
         file.write_all(bytes)?;
         sync(&file)?;
         drop(file);
@@ -101,18 +90,6 @@ fn put(path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> Res
 /// When the existing file cannot be removed or the new one not created.
 pub fn create_anew(path: &Path) -> io::Result<File> {
     create_with(&mut OpenOptions::new(), path)
-}
-
-/// Creates a file like [`create_anew`] that only its owner may read; on other systems than Unix it has
-/// the permissions of its folder.
-///
-/// # Errors
-/// As [`create_anew`].
-pub fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    create_with(&mut options, path)
 }
 
 fn create_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
@@ -157,25 +134,6 @@ mod tests {
         std::os::unix::fs::symlink(&other, folder.path().join("model.tmp")).unwrap();
         write_atomically(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(fs::read(&other).unwrap(), b"mine");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_private_file_replaces_open_files_and_links_and_only_its_owner_may_read_it() {
-        use std::os::unix::fs::PermissionsExt;
-
-        let folder = tempfile::tempdir().unwrap();
-        let (path, other) = (folder.path().join("shard"), folder.path().join("other"));
-        fs::write(&other, "mine").unwrap();
-        std::os::unix::fs::symlink(&other, &path).unwrap();
-        for content in [b"one", b"two"] {
-            create_private(&path).unwrap().write_all(content).unwrap();
-            assert_eq!(fs::read(&path).unwrap(), content);
-            let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600);
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        }
         assert_eq!(fs::read(&other).unwrap(), b"mine");
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use strum::VariantArray;
 
+use super::allow::AllowArgs;
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::study::{StudyArgs, choices, directory, positive};
@@ -38,6 +39,8 @@ pub struct Args {
     )]
     #[arg(value_parser = word::suggesting(["paper", "rivals", "all"].into_iter().chain(names())))]
     schedulers: String,
+    #[command(flatten)]
+    allow: AllowArgs,
     /// Number of seeds; they start at --seed, or 0.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
@@ -115,6 +118,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seeds = (0..args.seeds).map(|n| first.saturating_add(u64::from(n)));
     let seeds: Vec<u64> = seeds.collect();
     let resolve = |more: &[Override]| args.scenario.resolve_with(more);
+    // The schedulers are those of the options in any case.
+    let scheduler = Override::new("run.scheduler", "");
+    let given = [&args.scenario.overrides, &[scheduler][..]].concat();
+    args.allow
+        .check(args.scenario.preset(), &resolve(&[])?, &given)?;
     if args.track.track {
         let rules = args.track.rules(&schedulers, powers, seeds)?;
         let benchmark = Benchmark::new(rules, &resolve)?;

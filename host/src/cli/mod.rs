@@ -12,6 +12,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[macro_use]
 pub mod print;
 
+mod allow;
 mod bench;
 mod board;
 mod compare;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::allow::AllowArgs;
 use super::record::Recorder;
 use super::run::{LineArgs, judge, write_report};
 use super::simulate::{OutputArgs, carry_out, show};
@@ -20,6 +21,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     fleet: Option<PathBuf>,
     #[command(flatten)]
+    allow: AllowArgs,
+    #[command(flatten)]
     line: LineArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -32,7 +35,8 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
     if find_in(directory.path()).is_file() && !directory.is_complete() {
-        return super::run::resume(&directory, args.fleet.as_deref(), args.line, args.output);
+        let newer = args.fleet.as_deref();
+        return super::run::resume(&directory, newer, args.allow, args.line, args.output);
     }
     let scenario = scenario_of(&directory)?;
     let outcome = if directory.is_complete() {
@@ -47,6 +51,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Completed::read(&directory)?
     } else {
+        let file = directory.file(RunDirectory::SCENARIO);
+        args.allow.check(file, &scenario, &[])?;
         let mut observer = Recorder::new(None, &directory, args.output.quiet)?;
         carry_out(&scenario, None, &directory, args.output, &mut observer)?
     };

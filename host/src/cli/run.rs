@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::allow::AllowArgs;
 use super::cycles;
 use super::fleet::FleetArgs;
 use super::listen::ListenArgs;
@@ -56,6 +57,8 @@ pub struct RoundArgs {
     /// gradient norms.
     #[arg(long, value_name = "NAME", value_parser = DeciderParser)]
     scheduler: Option<Decider>,
+    #[command(flatten)]
+    allow: AllowArgs,
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -158,11 +161,16 @@ impl RoundArgs {
     pub(super) fn resolve(&self, fleet: &FleetFile) -> anyhow::Result<Scenario> {
         let scheduler = self.scheduler.iter();
         let scheduler = scheduler.map(|it| Override::new("run.scheduler", it.to_string()));
-        let mut scenario = self.scenario.clone();
+        let scheduler: Vec<Override> = scheduler.collect();
+        let mut args = self.scenario.clone();
         // A round with boards takes seconds, its checkpoint does not: none is done twice.
         let every = Override::new("run.checkpoint_every", 1);
-        scenario.overrides.insert(0, every);
-        scenario.resolve_for(fleet, &scheduler.collect::<Vec<_>>())
+        args.overrides.insert(0, every);
+        let scenario = args.resolve_for(fleet, &scheduler)?;
+        let given = [args.overrides, scheduler].concat();
+        let origin = self.scenario.of(fleet);
+        self.allow.check(origin.preset(), &scenario, &given)?;
+        Ok(scenario)
     }
 }
 
@@ -171,9 +179,12 @@ impl RoundArgs {
 pub(super) fn resume(
     directory: &RunDirectory,
     newer: Option<&Path>,
+    allow: AllowArgs,
     line: LineArgs,
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
+    let scenario = gleaner_sim::run::scenario_of(directory)?;
+    allow.check(directory.file(RunDirectory::SCENARIO), &scenario, &[])?;
     let file = find_in(directory.path());
     let mut fleet = FleetFile::read(&file)?;
     if let Some(newer) = newer {
@@ -182,7 +193,6 @@ pub(super) fn resume(
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     listener::check(&fleet, line.listen.listen)?;
-    let scenario = gleaner_sim::run::scenario_of(directory)?;
     let data = fleet::load_data(&scenario)?;
     prepare_for(&fleet, &scenario, &data)?;
     let job = Job {
@@ -373,6 +383,7 @@ fn plain_lines(fleet: &FleetFile, calls: Arc<ListenerStatus>) -> Listener {
                 what,
                 EventKind::Receiving { .. }
                     | EventKind::Epoch { .. }
+                    | EventKind::Decided { .. }
                     | EventKind::Sent
                     | EventKind::Opened { .. }
                     | EventKind::Arrived { .. }

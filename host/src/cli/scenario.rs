@@ -1,10 +1,10 @@
 //! Options that choose and change a scenario, common to several subcommands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use super::word;
-use gleaner_files::{FileError, write_atomically};
+use gleaner_files::{FileError, TEXT_MAX, read_at_most, read_text, write_atomically};
 use gleaner_sim::fleet::smaller_shares;
 use gleaner_sim::run::RunDirectory;
 use gleaner_sim::scenario::{
@@ -115,7 +115,7 @@ impl ScenarioArgs {
         if chosen.any(|key| keys.contains(&&*key.path())) {
             return true;
         }
-        let text = std::fs::read_to_string(self.preset()).unwrap_or_default();
+        let text = read_text(Path::new(self.preset())).unwrap_or_default();
         let file: toml::Table = toml::from_str(&text).unwrap_or_default();
         let is_in_file = |key: &&str| {
             let (section, name) = key.split_once('.')?;
@@ -165,7 +165,7 @@ impl ScenarioArgs {
         let Some(path) = &self.profile else {
             return Ok(false);
         };
-        let bytes = std::fs::read(path).map_err(gleaner_files::at(path))?;
+        let bytes = read_at_most(path, TEXT_MAX).map_err(gleaner_files::at(path))?;
         write_atomically(&directory.file(RunDirectory::PROFILE), &bytes)?;
         Ok(true)
     }

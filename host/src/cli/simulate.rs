@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::allow::AllowArgs;
 use super::print::OutputError;
 use super::record::{RecordArgs, Recorder};
 use super::run::show_boards;
@@ -27,6 +28,8 @@ pub struct Args {
     /// Scheduler that chooses the participants.
     #[arg(long, value_name = "NAME", value_parser = DeciderParser)]
     scheduler: Option<Decider>,
+    #[command(flatten)]
+    allow: AllowArgs,
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -68,6 +71,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .map(|scheduler| Override::new("run.scheduler", scheduler.to_string()))
         .collect();
     let scenario = args.scenario.resolve_with(&scheduler)?;
+    let given = [&args.scenario.overrides, &scheduler[..]].concat();
+    args.allow
+        .check(args.scenario.preset(), &scenario, &given)?;
     let directory = match &args.out {
         Some(path) => RunDirectory::new(path),
         None => fresh_directory(args.scenario.preset(), &scenario),

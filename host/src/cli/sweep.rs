@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Subcommand;
 
+use super::allow::AllowArgs;
 use super::progress::Progress;
 use super::study::StudyArgs;
 use super::{POINT_TAKEN, threads};
@@ -68,6 +69,8 @@ pub struct Args {
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
+    allow: AllowArgs,
+    #[command(flatten)]
     study: StudyArgs,
 }
 
@@ -117,6 +120,8 @@ struct PointArgs {
     /// one point cost time and are harmless.
     #[arg(long, conflicts_with = "wait")]
     force: bool,
+    #[command(flatten)]
+    allow: AllowArgs,
     /// Print nothing but the path of the run.
     #[arg(short, long)]
     quiet: bool,
@@ -141,6 +146,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             // Clap asks for the file where there is no step.
             let file = args.file.as_deref().unwrap_or(Path::new(""));
             let (sweep, dir) = args.place.read(file)?;
+            let plan = sweep.plan().with_context(|| file.display().to_string())?;
+            for point in plan.points() {
+                args.allow.check(file, &point.scenario, &[])?;
+            }
             let runs = args.study.execute(&sweep, &dir);
             let runs = runs.with_context(|| file.display().to_string())?;
             args.study.show(&sweep, &runs)?;
@@ -201,6 +210,8 @@ fn incomplete(runs: &Runs) -> ExitCode {
 
 fn point(args: &PointArgs) -> anyhow::Result<ExitCode> {
     let (point, keep) = Plan::read_point(&args.dir, args.number)?;
+    let file = Plan::scenario_file(&args.dir, &point.id);
+    args.allow.check(file, &point.scenario, &[])?;
     let how = Attempt {
         threads: args.threads,
         keep,

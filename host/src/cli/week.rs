@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::allow::AllowArgs;
 use super::study::{StudyArgs, directory, positive, schedulers};
 use gleaner_experiment::week::Week;
-use gleaner_sim::scenario::Override;
+use gleaner_sim::scenario::{Override, resolve};
 
 /// Boards, traces and schedulers of the week.
 #[derive(Debug, clap::Args)]
@@ -40,6 +41,8 @@ pub struct Args {
     /// default; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
+    #[command(flatten)]
+    allow: AllowArgs,
     /// Directory of the week; the same command, also with more schedulers or seeds, continues in it. By
     /// default runs/week, or the next free number if the plan there differs.
     #[arg(long, value_name = "DIR")]
@@ -59,6 +62,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         samples: args.samples,
         overrides: args.overrides.clone(),
     };
+    // The schedulers are those of the options in any case.
+    let scheduler = Override::new("run.scheduler", "");
+    let given = [&args.overrides, &[scheduler][..]].concat();
+    for preset in &args.presets {
+        args.allow
+            .check(preset, &resolve(preset, &args.overrides)?, &given)?;
+    }
     let out = directory(&week, args.out.as_deref(), "week")?;
     let runs = args.study.execute(&week, &out)?.complete()?;
     args.study.show(&week, &runs)?;

@@ -224,7 +224,8 @@ impl ViewState {
                 (board.channel, board.power_w, board.progress) = (None, None, None);
                 return;
             }
-            EventKind::Sent
+            EventKind::Decided { .. }
+            | EventKind::Sent
             | EventKind::Arrived { .. }
             | EventKind::Absent { .. }
             | EventKind::Flash { .. } => return,

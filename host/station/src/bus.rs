@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gleaner_files::Prefix;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -44,11 +45,11 @@ pub enum BusItem {
 }
 
 /// A request to write all earlier events to the disk; dropping it reports a failure.
-pub struct Flush(blocking::SyncSender<Result<(), EventLogError>>);
+pub struct Flush(blocking::SyncSender<Result<Prefix, EventLogError>>);
 
 impl Flush {
-    /// Reports the outcome to the sender of the request.
-    pub fn answer(self, outcome: Result<(), EventLogError>) {
+    /// Reports length and hash of the log, or its error, to the sender of the request.
+    pub fn answer(self, outcome: Result<Prefix, EventLogError>) {
         // The sender may have given up.
         let _ = self.0.send(outcome);
     }
@@ -121,11 +122,11 @@ impl EventSender {
         }
     }
 
-    /// Waits until everything published so far is on the disk.
+    /// Waits until everything published so far is on the disk; returns length and hash of the log.
     ///
     /// # Errors
     /// Returns the error of the log.
-    pub fn flush(&self) -> Result<(), EventLogError> {
+    pub fn flush(&self) -> Result<Prefix, EventLogError> {
         let (flush, answered) = blocking::sync_channel(1);
         let _ = self.items.send(BusItem::Flush(Flush(flush)));
         answered.recv().unwrap_or(Err(EventLogError::Closed))
@@ -157,7 +158,7 @@ impl EventReceiver {
                     return Some(event);
                 }
                 // A receiver that does not wait writes nothing to the disk.
-                BusItem::Flush(flush) => flush.answer(Ok(())),
+                BusItem::Flush(flush) => flush.answer(Ok(Prefix::default())),
             }
         }
     }
@@ -191,7 +192,7 @@ mod tests {
             while let Some(item) = receiver.wait() {
                 match item {
                     BusItem::Event(event) => dealt.send(event.client).unwrap(),
-                    BusItem::Flush(flush) => flush.answer(Ok(())),
+                    BusItem::Flush(flush) => flush.answer(Ok(Prefix::default())),
                 }
             }
         });

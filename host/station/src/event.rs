@@ -100,6 +100,16 @@ pub enum EventKind {
         most: u64,
         found: Snapshot,
     },
+    /// The scheduler's order to the client. A replay of a run under a program takes it for the
+    /// program's decision; not in logs of earlier versions.
+    Decided {
+        channel: usize,
+        power_w: f64,
+        epochs: u32,
+        /// Bit rate, where the order names one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bit_rate_bps: Option<f64>,
+    },
     /// The base station sends a model; `whole` unless only the change since the last model.
     Sending { bytes: usize, whole: bool },
     /// The board has received the model.
@@ -285,7 +295,8 @@ impl EventKind {
     #[must_use]
     pub const fn is_record(&self) -> bool {
         match self {
-            Self::Ordered { .. }
+            Self::Decided { .. }
+            | Self::Ordered { .. }
             | Self::Reported(_)
             | Self::Implausible { .. }
             | Self::Uploaded { .. }
@@ -369,6 +380,7 @@ impl EventKind {
                 format!("sending {what}, {bytes} bytes")
             }
             Self::Sent => "model arrived".to_owned(),
+            Self::Decided { .. } => "chosen by the scheduler".to_owned(),
             Self::Ordered {
                 epochs,
                 channel,

@@ -1,7 +1,8 @@
 //! Runs a scenario on a fleet, and replays a run from its log.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -17,14 +18,17 @@ use super::stored_updates::StoredUpdates;
 use crate::fleet_file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::link::faults::FaultCounters;
 use gleaner_files::FileError;
-use gleaner_files::{hexadecimal, sha256};
+use gleaner_files::{hexadecimal, read_text, sha256, sha256_of};
 use gleaner_learn::data::Dataset;
 use gleaner_sim::ClientId;
 use gleaner_sim::fleet::{self, BuildError};
+use gleaner_sim::policy::Decider;
 use gleaner_sim::round::{Engine, EngineError, FleetError};
 use gleaner_sim::run::{
-    self, Completed, Inputs, Observer, Run, RunDirectory, RunError, encode_model,
+    self, Completed, Inputs, Observer, Program, Provenance, Run, RunDirectory, RunError,
+    encode_model,
 };
+use gleaner_sim::scenario::Scenario;
 
 /// Error of a run or a replay.
 #[derive(Debug, thiserror::Error)]
@@ -211,7 +215,7 @@ pub struct Verdict {
     pub replayed: String,
 }
 
-/// Replays a complete run from its event log.
+/// Replays a complete run from its event log; starts no program, whatever the directory names.
 ///
 /// # Errors
 /// Names the round and client where the replay differs from the log, or the unreadable file.
@@ -238,8 +242,12 @@ pub fn verify_before(
     let (orders, inexact) = (record.orders(), record.inexact());
     let last_round = record.last_round();
     let kept = StoredUpdates::of(directory.path());
+    let program = program_of(&scenario, directory)?;
+    let decisions = program.map(|program| record.decisions(&program));
+    let decisions = decisions.transpose().map_err(EngineError::from)?;
     let path = directory.file(RunDirectory::MODEL);
-    let recorded = fs::read(&path).map_err(gleaner_files::at(&path))?;
+    let recorded = File::open(&path).and_then(sha256_of);
+    let recorded = recorded.map_err(gleaner_files::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
     let partition = fleet::deal(&scenario, &data).map_err(BuildError::from)?;
     let mut deployment = fleet::build_around(&scenario, &data, &partition, threads, |fixed| {
@@ -253,6 +261,9 @@ pub fn verify_before(
         Inputs::kept(&scenario, directory)?.into_environment(),
         model,
     );
+    if let Some(decisions) = decisions {
+        engine = engine.with_policy(Box::new(decisions));
+    }
     observer.started(0, scenario.run.rounds);
     while !engine.is_finished() {
         engine.step()?.iter().for_each(|log| observer.round(log));
@@ -268,9 +279,29 @@ pub fn verify_before(
     Ok(Verdict {
         orders,
         inexact,
-        recorded: hexadecimal(&sha256(&recorded)),
+        recorded: hexadecimal(&recorded),
         replayed: hexadecimal(&sha256(&replayed)),
     })
+}
+
+/// Returns what a run's directory says of the program that scheduled the run, if one did.
+fn program_of(scenario: &Scenario, directory: &RunDirectory) -> Result<Option<Program>, FileError> {
+    if matches!(scenario.run.scheduler, Decider::Own(_)) {
+        return Ok(None);
+    }
+    let path = directory.file(RunDirectory::ENVIRONMENT);
+    let text = read_text(&path).map_err(gleaner_files::at(&path))?;
+    let provenance: Provenance = serde_json::from_str(&text)
+        .map_err(io::Error::from)
+        .map_err(gleaner_files::at(&path))?;
+    match provenance.scheduler {
+        Some(program) => Ok(Some(program)),
+        None => {
+            let what = "no `scheduler`, though a program scheduled the run; restore the file";
+            let error = io::Error::new(io::ErrorKind::InvalidData, what);
+            Err(gleaner_files::at(&path)(error))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_files::Prefix;
 use gleaner_shared::energy::{Activity, CostModel, Phase};
 use gleaner_shared::mlp::Width;
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
@@ -412,6 +413,15 @@ impl Fleet for StationFleet {
         }
         self.begin();
         let round = broadcast.round;
+        for order in broadcast.orders {
+            let what = EventKind::Decided {
+                channel: order.channel,
+                power_w: order.power_w,
+                epochs: order.epochs,
+                bit_rate_bps: order.bit_rate_bps,
+            };
+            self.publish(order.client, round, what);
+        }
         let mut replies: Vec<Option<(Reply, bool)>> = vec![None; broadcast.orders.len()];
         let (limit, may_sit_out) = (self.limit(broadcast), self.may_sit_out());
         let guard = self.runtime.enter();
@@ -548,7 +558,10 @@ impl Fleet for StationFleet {
                 self.publish(row.client, round, what);
             }
         }
-        // The events of a round must be in the log before its checkpoint.
+        self.logged().map(drop)
+    }
+
+    fn logged(&mut self) -> Result<Prefix, FleetError> {
         let flushed = self.events.flush();
         flushed.map_err(|error| FleetError::Failed(error.to_string()))
     }

@@ -60,6 +60,7 @@ pub mod bus;
 mod collect;
 mod cycles;
 mod deadline;
+mod decisions;
 pub mod demo;
 pub mod device;
 pub mod doctor;

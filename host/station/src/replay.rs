@@ -1,9 +1,11 @@
 //! Replays a run from its event log: simulated clients replace the boards, absent clients are absent
-//! again, and every model must equal the one that arrived.
+//! again, and every model must equal the one that arrived. Built-in schedulers decide again and must
+//! come to the logged orders; of a program the logged orders are taken, and it is not started.
 
 use gleaner_sim::ClientId;
 use std::collections::{BTreeMap, HashMap};
 
+use super::decisions::LoggedDecisions;
 use super::event::{Event, EventKind, loss};
 use super::fleet::fingerprint;
 use super::log::Line;
@@ -13,10 +15,13 @@ use gleaner_sim::fleet::FixedFleet;
 use gleaner_sim::round::{
     Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
 };
+use gleaner_sim::run::Program;
 
-/// The outcome of every order, from the log.
+/// Every order and its outcome, from the log.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
+    /// Orders by round and client; none in logs of earlier versions.
+    orders: BTreeMap<(u32, ClientId), Order>,
     outcomes: HashMap<(u32, ClientId), Outcome>,
 }
 
@@ -46,9 +51,9 @@ impl Record {
                     session_after_round: last,
                 } => {
                     // A session after 0 rounds repeats the introduction, round 0.
-                    record
-                        .outcomes
-                        .retain(|&(round, _), _| last > 0 && round <= last);
+                    let is_kept = |round: u32| last > 0 && round <= last;
+                    record.outcomes.retain(|&(round, _), _| is_kept(round));
+                    record.orders.retain(|&(round, _), _| is_kept(round));
                 }
                 Line::Event { event, .. } => record.note(&event),
             }
@@ -57,7 +62,24 @@ impl Record {
     }
 
     fn note(&mut self, event: &Event) {
+        let Some(round) = event.round else { return };
         let outcome = match &event.what {
+            &EventKind::Decided {
+                channel,
+                power_w,
+                epochs,
+                bit_rate_bps,
+            } => {
+                let order = Order {
+                    client: event.client,
+                    channel,
+                    power_w,
+                    epochs,
+                    bit_rate_bps,
+                };
+                self.orders.insert((round, event.client), order);
+                return;
+            }
             EventKind::Arrived { model, exact } => Outcome::Arrived {
                 model: model.clone(),
                 exact: *exact,
@@ -68,9 +90,7 @@ impl Record {
             },
             _ => return,
         };
-        if let Some(round) = event.round {
-            self.outcomes.insert((round, event.client), outcome);
-        }
+        self.outcomes.insert((round, event.client), outcome);
     }
 
     /// Returns the number of orders.
@@ -84,6 +104,28 @@ impl Record {
     pub fn last_round(&self) -> u32 {
         let rounds = self.outcomes.keys().map(|(round, _)| *round);
         rounds.max().unwrap_or(0)
+    }
+
+    /// Returns the orders of every round as the decisions of a program, which is not started.
+    ///
+    /// # Errors
+    /// Names an order that the log has only the outcome of: it is of an earlier version.
+    pub fn decisions(&self, program: &Program) -> Result<LoggedDecisions, FleetError> {
+        let undecided = self
+            .outcomes
+            .keys()
+            .filter(|it| !self.orders.contains_key(it));
+        if let Some((round, client)) = undecided.min() {
+            return Err(FleetError::Failed(format!(
+                "round {round}, client {client}: the log has an outcome and no order (`decided`), as \
+                 earlier versions wrote it; a run under a program cannot be replayed from it"
+            )));
+        }
+        let mut rounds: BTreeMap<u32, Vec<Order>> = BTreeMap::new();
+        for (&(round, _), order) in &self.orders {
+            rounds.entry(round).or_default().push(*order);
+        }
+        Ok(LoggedDecisions::new(rounds, program))
     }
 
     /// Returns the number of updates per client that cannot be recomputed.
@@ -124,6 +166,15 @@ impl ReplayFleet {
         reply: Reply,
     ) -> Result<Reply, FleetError> {
         let (round, client) = (broadcast.round, order.client);
+        if let Some(logged) = self.record.orders.get(&(round, client))
+            && logged != order
+        {
+            return Err(FleetError::Failed(format!(
+                "round {round}, client {client}: the log orders {}, the replay {}",
+                words(logged),
+                words(order)
+            )));
+        }
         let outcome = self.record.outcomes.remove(&(round, client));
         let (reply, source) = match outcome {
             Some(Outcome::Arrived { exact: false, .. }) => {
@@ -178,6 +229,17 @@ impl ReplayFleet {
             loss_after: after.then(|| loss(stored.loss_after_q16)),
         }))
     }
+}
+
+/// Describes an order without its client.
+fn words(order: &Order) -> String {
+    let Order {
+        channel,
+        power_w,
+        epochs,
+        ..
+    } = order;
+    format!("{epochs} epochs on channel {channel} with {power_w} W")
 }
 
 impl Fleet for ReplayFleet {

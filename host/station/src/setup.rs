@@ -182,7 +182,7 @@ pub fn start_machine(
 
 /// Writes the shard of an emulator to a private file, since it may hold a key.
 fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
-    std::fs::create_dir_all(folder).map_err(gleaner_files::at(folder))?;
+    gleaner_files::create_private_folder(folder)?;
     let path = folder.join(format!("client-{}.bin", entry.id));
     write_private(&path, shard).map_err(gleaner_files::at(&path))?;
     Ok(path)

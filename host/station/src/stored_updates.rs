@@ -1,9 +1,9 @@
 //! Updates stored because they cannot be replayed: a client with its own arithmetic cannot be
-//! recomputed, so its updates are stored beside the log for the replay.
+//! recomputed, so its updates are stored beside the log for the replay. An update tells about its
+//! client's data, so only the owner of the run may read them.
 
 use gleaner_sim::ClientId;
 use gleaner_sim::run::RunDirectory;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the folder in a run's directory.
 pub const UPDATES: &str = RunDirectory::UPDATES;
+
+/// Most bytes of a stored update; a board's flash holds far fewer.
+const LARGEST: u64 = 64 << 20;
 
 /// The update of a client for one order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,12 +52,12 @@ impl StoredUpdates {
         client: ClientId,
         update: &StoredUpdate,
     ) -> Result<(), FileError> {
-        fs::create_dir_all(&self.folder).map_err(gleaner_files::at(&self.folder))?;
+        gleaner_files::create_private_folder(&self.folder)?;
         let path = self.path(round, client);
         let bytes = postcard::to_allocvec(update)
             .map_err(io::Error::other)
             .map_err(gleaner_files::at(&path))?;
-        gleaner_files::write_atomically(&path, &bytes)
+        gleaner_files::write_private_atomically(&path, &bytes)
     }
 
     /// Reads a client's update of a round.
@@ -63,7 +66,8 @@ impl StoredUpdates {
     /// Names the missing or damaged file.
     pub fn read(&self, round: u32, client: ClientId) -> Result<StoredUpdate, FileError> {
         let path = self.path(round, client);
-        let bytes = fs::read(&path).map_err(gleaner_files::at(&path))?;
+        let bytes =
+            gleaner_files::read_at_most(&path, LARGEST).map_err(gleaner_files::at(&path))?;
         let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         postcard::from_bytes(&bytes)
             .map_err(damaged)
@@ -78,6 +82,8 @@ impl StoredUpdates {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -93,6 +99,15 @@ mod tests {
         stored.write(7, ClientId(2), &update(9)).unwrap();
         assert_eq!(stored.read(7, ClientId(2)).unwrap(), update(9));
         assert!(stored.read(7, ClientId(3)).is_err());
+        #[cfg(unix)]
+        for (path, expected) in [
+            (stored.folder.clone(), 0o700),
+            (stored.path(7, ClientId(2)), 0o600),
+        ] {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, expected, "{}", path.display());
+        }
         fs::write(stored.path(7, ClientId(2)), [1]).unwrap();
         let error = stored.read(7, ClientId(2)).unwrap_err().to_string();
         assert!(error.contains("round-00007-client-2.bin"), "{error}");

@@ -1,11 +1,12 @@
-//! Invalid instances and test vectors.
+//! Invalid instances and test vectors, files without an end, and logs with impossible numbers.
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::Folder;
+use crate::support::{Folder, Run, SMALL};
 
 /// Returns a valid instance.
 fn valid() -> Value {
@@ -84,4 +85,152 @@ fn an_instance_without_time_for_an_epoch_gets_an_empty_plan() {
     };
     assert_ne!(tau(&planned), "0");
     assert_eq!(tau(&empty), "0");
+}
+
+/// Returns a command that fails if it asks for more than two gigabytes of addresses.
+fn bounded(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.current_dir(command.get_current_dir().unwrap());
+    shell.args(["-c", "ulimit -v 2000000; exec \"$0\" \"$@\""]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_without_an_end_are_refused_by_their_name() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new();
+    symlink("/dev/zero", folder.path("device.toml")).unwrap();
+    let pipe = Command::new("mkfifo")
+        .arg(folder.path("pipe.toml"))
+        .status();
+    assert!(pipe.unwrap().success());
+    // Takes no space on the disk.
+    let huge = fs::File::create(folder.path("huge.toml")).unwrap();
+    huge.set_len(10 << 30).unwrap();
+    for (file, what) in [
+        ("device.toml", "not a regular file"),
+        ("pipe.toml", "not a regular file"),
+        ("huge.toml", "longer than 4194304 bytes"),
+    ] {
+        for words in [
+            format!("simulate --preset {file}"),
+            format!("simulate --profile {file}"),
+            format!("run --fleet {file}"),
+            format!("sweep {file}"),
+            format!("measure --plan {file} --print-plan"),
+        ] {
+            let refused = bounded(&folder.gleaner(&words)).fail(1);
+            assert!(refused.contains(file), "{words}: {refused}");
+            assert!(refused.contains(what), "{words}: {refused}");
+        }
+    }
+    folder.succeed(&format!("simulate --quiet --rounds 1 {SMALL} --out run"));
+    for name in ["scenario.toml", "environment.json", "profile.toml"] {
+        let path = folder.path("run").join(name);
+        let whole = fs::read(&path).ok();
+        for file in ["device.toml", "huge.toml", "pipe.toml"] {
+            let _ = fs::remove_file(&path);
+            symlink(folder.path(file), &path).unwrap();
+            let output = bounded(&folder.gleaner("report run")).output().unwrap();
+            assert!(
+                matches!(output.status.code(), Some(0 | 1)),
+                "{name}: {output:?}"
+            );
+        }
+        fs::remove_file(&path).unwrap();
+        if let Some(whole) = whole {
+            fs::write(&path, whole).unwrap();
+        }
+    }
+    folder.succeed("report run");
+}
+
+#[test]
+fn a_log_with_impossible_numbers_is_refused_by_its_line() {
+    let folder = Folder::new();
+    folder.succeed(&format!("simulate --quiet --rounds 3 {SMALL} --out run"));
+    let clients = folder.read("run/clients.csv");
+    let rounds = folder.read("run/rounds.jsonl");
+    let second = |to: &str| {
+        let row = clients.lines().nth(2).unwrap();
+        let rest = row.splitn(3, ',').nth(2).unwrap();
+        clients.replacen(row, &format!("{to},{rest}"), 1)
+    };
+    let endless = format!("{}{}", clients.lines().next().unwrap(), "1".repeat(1 << 20));
+    for (text, token) in [
+        (second("1,4294967295"), "line 3: client 4294967295"),
+        (
+            second("4294967295,1"),
+            "line 3: client 1 in round 4294967295",
+        ),
+        (second("1,10"), "line 3: client 10"),
+        (second("1,0"), "line 3: client 0"),
+        (
+            clients
+                .lines()
+                .take(12)
+                .map(|it| format!("{it}\n"))
+                .collect(),
+            "line 12: the last",
+        ),
+        (endless.clone(), "longer than 65536"),
+    ] {
+        folder.write("run/clients.csv", text);
+        let refused = bounded(&folder.gleaner("report run")).fail(1);
+        assert!(
+            refused.contains("clients.csv") && refused.contains(token),
+            "{refused}"
+        );
+    }
+    folder.write("run/clients.csv", &clients);
+    for (from, to, token) in [
+        (
+            "\"round\":2",
+            "\"round\":4294967295",
+            "line 2: round 4294967295",
+        ),
+        ("\"round\":1", "\"round\":3", "line 1: begins with round 3"),
+        (
+            "\"participants\":[",
+            "\"participants\":[4294967295,",
+            "line 1: client 4294967295",
+        ),
+    ] {
+        folder.write("run/rounds.jsonl", rounds.replacen(from, to, 1));
+        let refused = bounded(&folder.gleaner("report run")).fail(1);
+        assert!(
+            refused.contains("rounds.jsonl") && refused.contains(token),
+            "{refused}"
+        );
+    }
+    // A scenario with more clients than the log has rows of.
+    folder.write("run/rounds.jsonl", &rounds);
+    let scenario = folder.read("run/scenario.toml");
+    folder.write(
+        "run/scenario.toml",
+        scenario.replace("count = 10\n", "count = 100000\n"),
+    );
+    let refused = bounded(&folder.gleaner("report run")).fail(1);
+    assert!(refused.contains("3 rounds of 100000 clients"), "{refused}");
+}
+
+#[test]
+fn counts_without_bounds_are_refused_with_key_and_limit() {
+    let folder = Folder::new();
+    for key in [
+        "clients.count",
+        "run.rounds",
+        "radio.channels",
+        "partition.shards_per_client",
+    ] {
+        let words = format!("simulate {SMALL} --set {key}=9223372036854775807");
+        let refused = bounded(&folder.gleaner(&words)).fail(1);
+        assert!(
+            refused.contains(key) && refused.contains("at most"),
+            "{refused}"
+        );
+    }
 }

@@ -6,7 +6,7 @@ use gleaner_files::sha256;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::run::{Checkpoint, RunDirectory};
 
-use crate::support::{Folder, Run, SMALL};
+use crate::support::{Folder, Run, SMALL, simulated_fleet};
 
 const LOG: &str = "broken/clients.csv";
 const RESUME: &str = "resume broken --threads 1";
@@ -164,4 +164,86 @@ fn a_directory_with_other_files_is_refused() {
     folder.write("mine/notes.txt", "mine");
     folder.fail_naming(&simulate("mine", ""), "mine");
     assert_eq!(folder.names("mine"), ["notes.txt"]);
+}
+
+/// Returns a folder with a run on three simulated clients that stopped after round 5 of 8, the words that
+/// resume the run, and those that its program needs to continue.
+fn stopped() -> Folder {
+    let folder = Folder::new();
+    folder.write("fleet.toml", simulated_fleet(3));
+    let program = "IFS= read -r l; echo '{\"version\":2}'\n\
+                   while IFS= read -r l; do r=${l#*\\\"round\\\":}; r=${r%%,*}\n\
+                   [ $r = 6 ] && [ ! -e \"$1\" ] && exit 3\n\
+                   printf '{\"round\":%s,\"orders\":[{\"client\":%s,\"channel\":0,\"power_w\":0.19,\
+                   \"epochs\":1}]}\\n' $r $((r % 3)); done\n";
+    folder.write("decide.sh", program);
+    let path = |name: &str| folder.path(name).display().to_string();
+    let scheduler = format!("process:sh {} {}", path("decide.sh"), path("fixed"));
+    let mut run = folder.gleaner(&format!("run --quiet --rounds 8 --out lab {SMALL}"));
+    let stopped = run.args(["--scheduler", &scheduler]).fail(1);
+    assert!(stopped.contains("round 6"), "{stopped}");
+    folder.write("fixed", "");
+    folder
+}
+
+const RESUME_LAB: &str = "resume lab --quiet --allow-process";
+
+#[test]
+fn a_log_that_lost_or_changed_what_the_checkpoint_covers_is_named_before_a_round_is_trained() {
+    let folder = stopped();
+    let files = ["events.jsonl", "rounds.jsonl", "clients.csv"];
+    for file in files {
+        let path = format!("lab/{file}");
+        let whole = fs::read(folder.path(&path)).unwrap();
+        let mut changed = whole.clone();
+        changed[whole.len() / 2] ^= 1;
+        let damages = [
+            Some(&whole[..whole.len() / 2]),
+            Some(&[][..]),
+            Some(&changed[..]),
+            None,
+        ];
+        for damage in damages {
+            match damage {
+                Some(bytes) => folder.write(&path, bytes),
+                None => fs::remove_file(folder.path(&path)).unwrap(),
+            }
+            let others = || files.map(|it| fs::read(folder.path(&format!("lab/{it}"))).ok());
+            let before = others();
+            folder.fail_naming(RESUME_LAB, &path);
+            assert_eq!(others(), before, "{file}");
+        }
+        folder.write(&path, whole);
+    }
+    folder.succeed(RESUME_LAB);
+    folder.succeed("verify lab");
+}
+
+#[test]
+fn a_log_that_is_longer_than_the_checkpoint_knows_is_continued() {
+    let folder = stopped();
+    let log = folder.read("lab/events.jsonl");
+    // A crash came after a line of the next round, and in the middle of another.
+    let line = log.lines().last().unwrap();
+    folder.write("lab/events.jsonl", format!("{log}{line}\n{}", &line[..20]));
+    for (file, more) in [("rounds.jsonl", "{\"round\":6"), ("clients.csv", "6,0,tra")] {
+        let file = format!("lab/{file}");
+        folder.write(&file, folder.read(&file) + more);
+    }
+    folder.succeed(RESUME_LAB);
+    folder.succeed("verify lab");
+    assert_eq!(folder.read("lab/rounds.jsonl").lines().count(), 8);
+}
+
+#[test]
+fn checkpoints_of_another_version_are_refused_and_not_started_over() {
+    let folder = stopped();
+    let log = folder.read("lab/rounds.jsonl");
+    for file in ["lab/checkpoint.bin", "lab/checkpoint.previous.bin"] {
+        let mut bytes = fs::read(folder.path(file)).unwrap();
+        bytes[7] = b'6';
+        folder.write(file, bytes);
+    }
+    folder.fail_naming(RESUME_LAB, "another version");
+    assert_eq!(folder.read("lab/rounds.jsonl"), log);
 }

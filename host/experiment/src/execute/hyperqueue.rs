@@ -57,7 +57,7 @@ impl Hyperqueue {
         let settings = json!({
             "name": format!("gleaner-{}", &plan.digest()[..16]),
             "command": [text(&options.program)?, "sweep", "point", text(&dir)?],
-            "options": ["--threads", threads.to_string(), "--wait", "--quiet"],
+            "options": options.of_worker(plan),
             "threads": threads,
             "cores": options.max_jobs.map(|jobs| jobs * threads),
             "workdir": text(&std::env::current_dir().map_err(gleaner_files::at("."))?)?,

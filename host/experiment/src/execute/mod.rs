@@ -109,6 +109,15 @@ impl EngineOptions {
         }
     }
 
+    /// Returns the options of a worker that executes one point of a plan.
+    fn of_worker(&self, plan: &Plan) -> Vec<String> {
+        let threads = self.threads_of_point().to_string();
+        let allow = plan.names_programs().then_some("--allow-process");
+        let options = ["--threads", &threads, "--wait", "--quiet"];
+        let options = options.into_iter().chain(allow);
+        options.map(str::to_owned).collect()
+    }
+
     /// Returns the threads of a point that is a process of its own.
     fn threads_of_point(&self) -> usize {
         self.threads.max(1)

@@ -78,7 +78,7 @@ impl<'a> Place<'a> {
 
     /// Returns the error of the last attempt.
     pub(super) fn failure(&self) -> Option<String> {
-        let text = fs::read_to_string(self.failure_file()).ok()?;
+        let text = gleaner_files::read_text(&self.failure_file()).ok()?;
         Some(text.trim_end().to_owned())
     }
 

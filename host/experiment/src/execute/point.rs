@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use gleaner_files::{hexadecimal, sha256_of, write_atomically};
+use gleaner_files::{hexadecimal, read_text, sha256_of, write_atomically};
 use gleaner_sim::fleet;
 use gleaner_sim::report;
 use gleaner_sim::run::{
@@ -184,7 +184,7 @@ fn publish(place: &Place<'_>, own: &RunDirectory) -> Result<(), PointError> {
         let renamed = rename(from, to);
         renamed.map_err(PointError::Unfinished)
     };
-    let sums = |run: &RunDirectory| fs::read(run.file(RunDirectory::SUMS)).ok();
+    let sums = |run: &RunDirectory| read_text(&run.file(RunDirectory::SUMS)).ok();
     loop {
         match rename(own, &there)? {
             Renamed::Done => return Ok(()),
@@ -241,9 +241,9 @@ fn read(run: &RunDirectory, point: &Point, keep: Keep) -> Outcome {
     }
     let path = run.file(SUMMARY);
     if keep == Keep::Summary
-        && let Ok(text) = fs::read(&path)
+        && let Ok(text) = read_text(&path)
     {
-        let summary: Result<Summary, _> = serde_json::from_slice(&text);
+        let summary: Result<Summary, _> = serde_json::from_str(&text);
         return summary.map_err(|_| PointError::Damaged { path });
     }
     Ok(Tally::read(run).map_err(RunError::from)?.summary())
@@ -297,7 +297,7 @@ pub(crate) fn check_sums(run: &RunDirectory) -> Result<(), PointError> {
     let damaged = |name: &str| PointError::Damaged {
         path: run.file(name),
     };
-    let sums = fs::read_to_string(run.file(RunDirectory::SUMS)).unwrap_or_default();
+    let sums = read_text(&run.file(RunDirectory::SUMS)).unwrap_or_default();
     if sums.is_empty() {
         return Err(damaged(RunDirectory::SUMS));
     }

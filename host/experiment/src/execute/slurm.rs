@@ -49,7 +49,7 @@ impl Slurm {
         let folder = dir.join("slurm");
         fs::create_dir_all(&folder).map_err(gleaner_files::at(&folder))?;
         let script = folder.join("job.sh");
-        write_atomically(&script, script_of(&name, &dir, options)?.as_bytes())?;
+        write_atomically(&script, script_of(&name, &dir, options, plan)?.as_bytes())?;
         Ok(Self {
             name,
             script,
@@ -170,7 +170,12 @@ fn ranges(numbers: &[usize]) -> String {
 }
 
 /// Returns the script of one task; the script adds its argument to the task's number.
-fn script_of(name: &str, dir: &Path, options: &EngineOptions) -> Result<String, ExperimentError> {
+fn script_of(
+    name: &str,
+    dir: &Path,
+    options: &EngineOptions,
+    plan: &Plan,
+) -> Result<String, ExperimentError> {
     let here = std::env::current_dir().map_err(gleaner_files::at("."))?;
     let quoted = |path: &Path| {
         let text = path.to_str().ok_or_else(|| ExperimentError::Path {
@@ -191,7 +196,7 @@ fn script_of(name: &str, dir: &Path, options: &EngineOptions) -> Result<String, 
 #SBATCH --requeue
 #SBATCH --signal=B:USR1@{notice}
 {limit}cd {here} || exit 1
-{program} sweep point {dir} "$((${{1:-0}} + SLURM_ARRAY_TASK_ID))" --threads {threads} --wait --quiet &
+{program} sweep point {dir} "$((${{1:-0}} + SLURM_ARRAY_TASK_ID))" {of_worker} &
 worker=$!
 limit=
 trap '[ "$limit" ] || kill -USR1 "$worker"; limit=near' USR1
@@ -210,6 +215,7 @@ case "$limit $code" in
 esac
 exit "$code"
 "#,
+        of_worker = options.of_worker(plan).join(" "),
         log = dir.join("slurm/%A_%a.log").display(),
         notice = options.slurm_notice_s,
         here = quoted(&here)?,
@@ -221,6 +227,8 @@ exit "$code"
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{Keep, Point};
+    use gleaner_sim::scenario::resolve;
 
     #[test]
     fn numbers_are_written_as_ranges() {
@@ -249,7 +257,16 @@ mod tests {
     #[test]
     fn a_directory_with_blanks_and_quotes_survives_the_shell() {
         let options = EngineOptions::default();
-        let script = script_of("n", Path::new("/tmp/it's a sweep"), &options).unwrap();
+        let script = |set: &[&str]| {
+            let sets: Vec<_> = set.iter().map(|set| set.parse().unwrap()).collect();
+            let scenario = resolve("paper-mlp", &sets).unwrap();
+            let plan = Plan::new("n", Keep::Logs, vec![Point::new(Vec::new(), scenario)]);
+            script_of("n", Path::new("/tmp/it's a sweep"), &options, &plan).unwrap()
+        };
+        let program = script(&["run.scheduler=process:true"]);
+        assert!(program.contains(" --quiet --allow-process &"), "{program}");
+        let script = script(&[]);
+        assert!(script.contains(" --threads 1 --wait --quiet &"), "{script}");
         assert!(
             script.contains(r"sweep point '/tmp/it'\''s a sweep' "),
             "{script}"

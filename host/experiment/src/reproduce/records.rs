@@ -1,10 +1,9 @@
 //! Completed runs of a reproduction, indexed by setting.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
 use std::path::Path;
 
-use gleaner_files::{hexadecimal, sha256};
+use gleaner_files::{TEXT_MAX, hexadecimal, read_at_most, sha256};
 use gleaner_sim::round::ClientState;
 use gleaner_sim::run::{RunDirectory, Summary, Tally, each_client, read_rounds};
 
@@ -51,7 +50,7 @@ impl RunRecord {
     ) -> Result<Self, ExperimentError> {
         check_sums(directory)?;
         let sums = directory.file(RunDirectory::SUMS);
-        let sums = fs::read(&sums).map_err(gleaner_files::at(&sums))?;
+        let sums = read_at_most(&sums, TEXT_MAX).map_err(gleaner_files::at(&sums))?;
         let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
         let downlink_s: BTreeMap<u32, f64> = rounds
             .iter()

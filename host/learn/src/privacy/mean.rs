@@ -88,6 +88,7 @@ mod tests {
             epochs: 1,
             model,
             scale: 1.0,
+            trust: 1.0,
         }
     }
 

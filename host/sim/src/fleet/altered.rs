@@ -1,5 +1,6 @@
 //! Wrappers that alter updates between the clients and the engine, for experiments: attacks and losses.
 
+use gleaner_files::Prefix;
 use gleaner_learn::data::{Dataset, Samples};
 use gleaner_learn::train::Tensor;
 use gleaner_shared::rng::{Purpose, Rng};
@@ -47,6 +48,10 @@ impl<A: Alteration> Fleet for Altered<A> {
 
     fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
         self.fleet.settle(log, model)
+    }
+
+    fn logged(&mut self) -> Result<Prefix, FleetError> {
+        self.fleet.logged()
     }
 
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {

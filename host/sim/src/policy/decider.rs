@@ -10,9 +10,6 @@ use strum::VariantArray;
 
 use super::Scheduler;
 
-/// Prefix of the command of a scheduler program.
-const PROCESS: &str = "process:";
-
 /// The scheduler of a run: a built-in one or a program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -24,6 +21,9 @@ pub enum Decider {
 }
 
 impl Decider {
+    /// Prefix of a value that is the command of a program.
+    pub const PREFIX: &'static str = "process:";
+
     /// Syntax and meaning of [`Self::Process`].
     pub const PROCESS: (&'static str, &'static str) = (
         "process:COMMAND",
@@ -65,7 +65,7 @@ impl fmt::Display for Decider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own(scheduler) => scheduler.fmt(f),
-            Self::Process(command) => write!(f, "{PROCESS}{command}"),
+            Self::Process(command) => write!(f, "{}{command}", Self::PREFIX),
         }
     }
 }
@@ -88,7 +88,7 @@ impl FromStr for Decider {
     type Err = DeciderError;
 
     fn from_str(text: &str) -> Result<Self, DeciderError> {
-        match text.strip_prefix(PROCESS) {
+        match text.strip_prefix(Self::PREFIX) {
             Some(command) => command.parse().map(Self::Process),
             None => text.parse().map(Self::Own).map_err(|_| {
                 let words = Scheduler::VARIANTS.iter().map(|&it| it.into());
@@ -115,10 +115,10 @@ pub enum DeciderError {
         words: String,
     },
     /// There is no command.
-    #[error("`{PROCESS}` has no command behind it; write process:\"python3 my.py\", say")]
+    #[error("`process:` has no command behind it; write process:\"python3 my.py\", say")]
     Empty,
     /// A quote is not closed, or the command holds a line break or a zero byte.
-    #[error("`{PROCESS}{command}`: a quote is left open, or the command is not one line of text")]
+    #[error("`process:{command}`: a quote is left open, or the command is not one line of text")]
     Unreadable {
         /// The command as written.
         command: String,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gleaner_files::write_atomically;
+use gleaner_files::{read_text, write_atomically};
 use gleaner_shared::energy::Phase;
 
 use super::charts::{Chart, energy_charts, run_charts, stack_charts};
@@ -84,7 +84,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
          number of threads.",
     );
     page.details("scenario.toml", &run.scenario.to_commented_toml());
-    let environment = fs::read_to_string(directory.file(RunDirectory::ENVIRONMENT));
+    let environment = read_text(&directory.file(RunDirectory::ENVIRONMENT));
     if let Some(environment) = environment
         .ok()
         .and_then(|text| serde_json::from_str::<Provenance>(&text).ok())

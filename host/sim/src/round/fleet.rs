@@ -1,5 +1,6 @@
 //! The interface between the round engine and its clients, simulated or boards.
 
+use gleaner_files::Prefix;
 use gleaner_shared::energy::Shortfall;
 use gleaner_shared::mlp::Clip;
 use gleaner_shared::units::NanoWatts;
@@ -163,6 +164,15 @@ pub trait Fleet {
 
     /// Ends the run: clients learn how the last round ended, as far as they can be reached.
     fn end(&mut self) {}
+
+    /// Writes the clients' own log to the disk and returns its length and hash, for a checkpoint; empty
+    /// without such a log.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    fn logged(&mut self) -> Result<Prefix, FleetError> {
+        Ok(Prefix::default())
+    }
 
     /// Asks clients for exact losses and gradients; one answer per question, in the same order.
     ///

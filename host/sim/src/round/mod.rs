@@ -29,6 +29,7 @@ use crate::scenario::{ClientDevice, Load, Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, TraceError};
 use gleaner_cre::optim::{Instance, SolveError};
 use gleaner_cre::units::Bits;
+use gleaner_files::Prefix;
 use gleaner_learn::server::{Server, StateError};
 use gleaner_shared::units::PicoJoules;
 
@@ -261,6 +262,20 @@ impl<'a> Engine<'a> {
     #[must_use]
     pub fn checkpoint(&self) -> State {
         self.state.with_fleet(self.fleet.save())
+    }
+
+    /// Writes the clients' own log to the disk and returns its length and hash, for a checkpoint.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn logged(&mut self) -> Result<Prefix, EngineError> {
+        Ok(self.fleet.logged()?)
+    }
+
+    /// Says whether the scheduler divides updates by their epochs.
+    #[must_use]
+    pub fn wants_nova(&self) -> bool {
+        self.policy.wants_nova()
     }
 
     /// Says whether no round is to follow: all are done, validation says that more are in vain, or the

@@ -32,7 +32,10 @@ impl Engine<'_> {
     pub(super) fn weigh(&mut self, heard: &[Heard<'_>], findings: &mut Findings) -> Vec<Weight> {
         let mut weights = vec![Weight::FULL; heard.len()];
         let aggregation = &self.scenario.aggregation;
-        if let Some(factor) = aggregation.norm_bound.factor() {
+        // Under differential privacy the bound of the orders holds: one that follows the others' lengths
+        // would let one client move the weight of all.
+        let factor = aggregation.norm_bound.factor();
+        if let Some(factor) = factor.filter(|_| self.privacy.is_none()) {
             let (model, lengths) = (&self.state.model, &mut self.state.lengths);
             let bounded = lengths.bound(factor, model, heard);
             for (weight, bounded) in weights.iter_mut().zip(bounded) {

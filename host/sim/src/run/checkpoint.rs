@@ -1,19 +1,23 @@
-//! Checkpoints: the state after a round, with the lengths of the logs at that moment.
+//! Checkpoints: the state after a round, with lengths and hashes of the logs at that moment.
 //!
 //! Layout: 8 bytes magic, 32 bytes SHA-256 of the rest, then the rest in postcard. A new
 //! checkpoint replaces the old by two renames, so that at every instant at least one whole
-//! checkpoint is on the disk; a damaged one is noticed by its hash and the one before it is used.
+//! checkpoint is on the disk; a damaged one is noticed by its hash and the one before it is used. What it
+//! keeps of the clients concerns their data, so only its owner may read it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::path::Path;
 
-use gleaner_files::{FileError, sha256};
+use gleaner_files::{FileError, sha256, sha256_of};
 use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
-use super::log::Lengths;
+use super::log::LogPrefixes;
 use crate::round::State;
 
+/// Begins the checkpoints of all versions.
+const KIND: &[u8] = b"GLNRCKP";
 /// Changes whenever the layout does.
 const MAGIC: &[u8; 8] = b"GLNRCKP7";
 const HEADER: usize = MAGIC.len() + 32;
@@ -25,8 +29,8 @@ pub struct Checkpoint {
     pub scenario: [u8; 32],
     /// The state of the engine after its last round.
     pub state: State,
-    /// Bytes of the logs that belong to finished rounds.
-    pub logs: Lengths,
+    /// The beginnings of the logs that belong to finished rounds.
+    pub logs: LogPrefixes,
 }
 
 impl Checkpoint {
@@ -44,7 +48,7 @@ impl Checkpoint {
             // The directory itself may be a draft.
             gleaner_files::sync_parent(directory.path())?;
         }
-        gleaner_files::write_atomically(&newest, &self.encode())
+        gleaner_files::write_private_atomically(&newest, &self.encode())
     }
 
     /// Reads the newest checkpoint that is whole. `None` means there is none at all; the text
@@ -54,22 +58,47 @@ impl Checkpoint {
         let mut complaints = Vec::new();
         for name in [RunDirectory::CHECKPOINT, RunDirectory::PREVIOUS_CHECKPOINT] {
             let path = directory.file(name);
-            let bytes = match fs::read(&path) {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    complaints.push(format!("{}: {error}", path.display()));
-                    continue;
-                }
-            };
-            match Self::decode(&bytes) {
-                Ok(checkpoint) => return (Some(checkpoint), complaints),
-                Err(what) => {
-                    complaints.push(format!("{}: {what}", path.display()));
-                }
+            match Self::read_file(&path) {
+                Ok(Ok(checkpoint)) => return (Some(checkpoint), complaints),
+                Ok(Err(what)) => complaints.push(format!("{}: {what}", path.display())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => complaints.push(format!("{}: {error}", path.display())),
             }
         }
         (None, complaints)
+    }
+
+    /// Tells whether a run has checkpoints and all are of other versions of the program.
+    #[must_use]
+    pub(super) fn are_foreign(directory: &RunDirectory) -> bool {
+        let names = [RunDirectory::CHECKPOINT, RunDirectory::PREVIOUS_CHECKPOINT];
+        let heads = names.iter().filter_map(|name| {
+            let mut head = Vec::new();
+            let file = File::open(directory.file(name)).ok()?;
+            file.take(MAGIC.len() as u64).read_to_end(&mut head).ok()?;
+            Some(head)
+        });
+        let mut heads = heads.peekable();
+        heads.peek().is_some() && heads.all(|head| head.starts_with(KIND) && head != MAGIC)
+    }
+
+    /// Reads a checkpoint; the outer error is the system's, the inner one says what is wrong with the
+    /// file. A file that is not what it should be is not read into memory.
+    fn read_file(path: &Path) -> io::Result<Result<Self, String>> {
+        if !fs::metadata(path)?.is_file() {
+            return Ok(Err("not a regular file".to_owned()));
+        }
+        let mut file = File::open(path)?;
+        let mut head = Vec::new();
+        (&file).take(HEADER as u64).read_to_end(&mut head)?;
+        if head.len() == HEADER && head.starts_with(MAGIC) {
+            if head[MAGIC.len()..] != sha256_of(&file)? {
+                return Ok(Err("content does not match its hash".to_owned()));
+            }
+            file.seek(io::SeekFrom::Start(HEADER as u64))?;
+            file.read_to_end(&mut head)?;
+        }
+        Ok(Self::decode(&head))
     }
 
     fn encode(&self) -> Vec<u8> {
@@ -104,15 +133,18 @@ impl Checkpoint {
 mod tests {
     use super::*;
     use gleaner_cre::estimate::{Divergence, DivergenceRule};
+    use gleaner_files::Prefix;
 
     fn checkpoint(rounds: u64) -> Checkpoint {
         Checkpoint {
             scenario: [7; 32],
             state: State::new(vec![1.0, -0.5], 2, DivergenceRule::Direction),
-            logs: Lengths {
-                rounds,
-                clients: 9,
-                energy: 0,
+            logs: LogPrefixes {
+                rounds: Prefix {
+                    bytes: rounds,
+                    sha256: [9; 32],
+                },
+                ..LogPrefixes::default()
             },
         }
     }
@@ -165,6 +197,37 @@ mod tests {
                 complaints[0].contains(RunDirectory::CHECKPOINT),
                 "{complaints:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_version_is_told_from_a_damaged_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::new(folder.path());
+        assert!(!Checkpoint::are_foreign(&directory));
+        checkpoint(1).write(&directory).unwrap();
+        assert!(!Checkpoint::are_foreign(&directory));
+        let newest = directory.file(RunDirectory::CHECKPOINT);
+        let mut bytes = fs::read(&newest).unwrap();
+        bytes[KIND.len()] = b'6';
+        fs::write(&newest, bytes).unwrap();
+        assert!(Checkpoint::are_foreign(&directory));
+        fs::write(&newest, "anything").unwrap();
+        assert!(!Checkpoint::are_foreign(&directory));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_may_read_a_checkpoint() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::new(folder.path());
+        checkpoint(1).write(&directory).unwrap();
+        checkpoint(2).write(&directory).unwrap();
+        for name in [RunDirectory::CHECKPOINT, RunDirectory::PREVIOUS_CHECKPOINT] {
+            let found = fs::metadata(directory.file(name)).unwrap();
+            assert_eq!(found.permissions().mode() & 0o777, 0o600, "{name}");
         }
     }
 

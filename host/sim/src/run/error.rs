@@ -105,6 +105,16 @@ pub enum RunError {
         /// Directory whose checkpoint and scenario disagree.
         path: PathBuf,
     },
+    /// The checkpoints were written by another version of the program.
+    #[error(
+        "the checkpoints in {} were written by another version of gleaner, which stored other things: \
+         resume the run with that version, or start a new run with another --out",
+        path.display()
+    )]
+    OtherVersion {
+        /// The directory of the run.
+        path: PathBuf,
+    },
     /// A checkpoint belongs to another scenario or another trace.
     #[error(
         "the checkpoint in {} belongs to another scenario or trace; restore scenario.toml and \

@@ -6,14 +6,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gleaner_files::{
-    FileError, hexadecimal, sha256_of, sync_parent, write_atomically, write_unsynced,
+    FileError, hexadecimal, read_text, sha256, sha256_of, sync_parent, write_atomically,
+    write_unsynced,
 };
 
 use super::checkpoint::Checkpoint;
 use super::directory::RunDirectory;
 use super::error::RunError;
 use super::inputs::Inputs;
-use super::log::{Lengths, Logs};
+use super::log::{LogPrefixes, Logs};
 use super::provenance::{Program, Provenance, thread_count};
 use super::safetensors::encode_model;
 use super::summary::{Summary, Tally};
@@ -144,7 +145,8 @@ impl<'a> Run<'a> {
     /// if there is none.
     ///
     /// # Errors
-    /// Copies of traces that cannot be read, or a checkpoint of another scenario.
+    /// Copies of traces that cannot be read, a checkpoint of another scenario or version, or a log that
+    /// lost or changed what the checkpoint covers.
     pub fn resume(
         scenario: &'a Scenario,
         directory: &'a RunDirectory,
@@ -169,7 +171,12 @@ impl<'a> Run<'a> {
                 });
             }
             Some(found) => {
+                found.logs.check(directory)?;
                 run.notice(&format!("continuing after round {}", found.state.round()));
+            }
+            None if Checkpoint::are_foreign(directory) => {
+                let path = directory.path().to_owned();
+                return Err(RunError::OtherVersion { path });
             }
             None => run.notice("no usable checkpoint: starting from the first round"),
         }
@@ -318,7 +325,7 @@ impl<'a> Run<'a> {
         let (mut engine, mut logs, mut tally) = match checkpoint {
             None => (
                 Engine::new(scenario, fleet, examiner, environment, model),
-                Logs::open(directory, Lengths::default(), phases)?,
+                Logs::open(directory, LogPrefixes::default(), phases)?,
                 Tally::new(phases),
             ),
             Some(saved) => {
@@ -334,10 +341,13 @@ impl<'a> Run<'a> {
         observer.started(engine.state().round() as usize, scenario.run.rounds);
         let begin = Instant::now();
         let every = scenario.run.checkpoint_every;
-        let save = |engine: &Engine<'_>, logs: &mut Logs| -> Result<(), RunError> {
+        let save = |engine: &mut Engine<'_>, logs: &mut Logs| -> Result<(), RunError> {
             let checkpoint = Checkpoint {
                 scenario: fingerprint,
-                logs: logs.sync()?,
+                logs: LogPrefixes {
+                    events: engine.logged()?,
+                    ..logs.sync()?
+                },
                 state: engine.checkpoint(),
             };
             Ok(checkpoint.write(directory)?)
@@ -350,7 +360,7 @@ impl<'a> Run<'a> {
             let round = engine.state().round() as usize;
             if matches!(step, Err(EngineError::Scheduler { .. })) && every > 0 && round > 0 {
                 // The round was not begun: all rounds before it can be kept.
-                save(&engine, &mut logs)?;
+                save(&mut engine, &mut logs)?;
             }
             for log in step? {
                 logs.append(&log)?;
@@ -363,7 +373,7 @@ impl<'a> Run<'a> {
             let round = engine.state().round() as usize;
             let pauses = observer.pauses();
             if pauses || (every > 0 && round.is_multiple_of(every)) {
-                save(&engine, &mut logs)?;
+                save(&mut engine, &mut logs)?;
             }
             if pauses {
                 let path = directory.path().to_owned();
@@ -376,7 +386,7 @@ impl<'a> Run<'a> {
         let about = model_metadata(scenario, &engine);
         let model = encode_model(engine.state().kept_model(), &deployment.tensors, &about);
         let provenance = Provenance {
-            scheduler: program,
+            scheduler: program.map(|program| program.of_run(&engine)),
             ..Provenance::here(thread_count(threads), wall, resumed)
         };
         Ok(Completed {
@@ -406,17 +416,18 @@ fn write_scenario(
     Ok(existed)
 }
 
-/// Copies the part of the logs that a checkpoint covers; `false` if they are shorter.
+/// Copies the part of the logs that a checkpoint covers; `false` if they are shorter or differ.
 fn copy_logs(
     checkpoint: &Checkpoint,
     from: &RunDirectory,
     into: &RunDirectory,
 ) -> Result<bool, FileError> {
-    for (name, bytes) in checkpoint.logs.by_name() {
+    for (name, covered) in checkpoint.logs.by_name() {
         let mut content = Vec::new();
         let file = File::open(from.file(name));
-        let read = file.and_then(|file| file.take(bytes).read_to_end(&mut content));
-        if !read.is_ok_and(|read| read as u64 == bytes) {
+        let read = file.and_then(|file| file.take(covered.bytes).read_to_end(&mut content));
+        let is_whole = read.is_ok_and(|read| read as u64 == covered.bytes);
+        if !is_whole || sha256(&content) != covered.sha256 {
             return Ok(false);
         }
         write_atomically(&into.file(name), &content)?;
@@ -441,7 +452,7 @@ pub fn scenario_of(directory: &RunDirectory) -> Result<Scenario, RunError> {
 
 fn scenario_text(directory: &RunDirectory) -> Result<String, RunError> {
     let file = directory.file(RunDirectory::SCENARIO);
-    Ok(fs::read_to_string(&file).map_err(gleaner_files::at(&file))?)
+    Ok(read_text(&file).map_err(gleaner_files::at(&file))?)
 }
 
 /// Returns the metadata of a model file: the scheduler, the seed and the number of rounds.

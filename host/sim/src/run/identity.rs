@@ -1,7 +1,6 @@
 //! A run's own name: random bytes that its boards and its base station tell its work by, kept in
 //! its directory so that a resumed run is the same run.
 
-use std::fs;
 use std::io;
 
 use gleaner_files::FileError;
@@ -15,7 +14,7 @@ use super::RunDirectory;
 /// Names the file: it cannot be read or written, or holds something else.
 pub fn run_id(directory: &RunDirectory) -> Result<RunId, FileError> {
     let path = directory.file(RunDirectory::ID);
-    match fs::read_to_string(&path) {
+    match gleaner_files::read_text(&path) {
         Ok(text) => parse(text.trim_end()).ok_or_else(|| {
             let what = "not the 32 hexadecimal digits of a run's name: restore the file, or start \
                         the run anew";
@@ -48,6 +47,8 @@ fn parse(text: &str) -> Option<RunId> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -25,7 +25,7 @@ pub use error::RunError;
 pub use execute::{Completed, Observer, Run, Silent, model_metadata, scenario_of};
 pub use identity::{new_id, run_id};
 pub use inputs::Inputs;
-pub use log::{Lengths, LogError, each_client, each_energy, each_round, read_rounds};
+pub use log::{LogError, LogPrefixes, each_client, each_energy, each_round, read_rounds};
 pub use peak::PeakRates;
 pub use provenance::{Program, ProgramFile, Provenance, peak_memory_mb, thread_count};
 pub use record::record_channel;

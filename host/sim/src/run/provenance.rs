@@ -8,6 +8,7 @@ use gleaner_files::{hexadecimal, sha256_of};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Decider;
+use crate::round::Engine;
 
 /// Machine, program and times of a run; the content of `environment.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,6 +39,12 @@ pub struct Provenance {
 pub struct Program {
     /// The command line of the program.
     pub command: String,
+    /// Name of the scheduler, by its own word or after its command.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Whether it had updates divided by their epochs.
+    #[serde(default)]
+    pub nova: bool,
     /// Digests of the words of the command line that are files, as they were when the last session
     /// began.
     pub files: Vec<ProgramFile>,
@@ -70,7 +77,18 @@ impl Program {
         Some(Self {
             command: command.to_string(),
             files: files.collect(),
+            name: String::new(),
+            nova: false,
         })
+    }
+
+    /// Adds what the program said of itself in a run.
+    pub(super) fn of_run(self, engine: &Engine<'_>) -> Self {
+        Self {
+            name: engine.scheduler(),
+            nova: engine.wants_nova(),
+            ..self
+        }
     }
 }
 

@@ -58,6 +58,19 @@ pub enum ScenarioError {
         /// Values that are allowed.
         fix: String,
     },
+    /// A file names a program to start.
+    #[error(
+        "{file}: {key} = {value}: a program that a file names is not started; read the file, then \
+         pass --allow-process, or give {key} in the options"
+    )]
+    Program {
+        /// The file that names the program.
+        file: String,
+        /// The key, with its section.
+        key: String,
+        /// The value, written as TOML.
+        value: String,
+    },
     /// A measured profile that cannot be used.
     #[error("--profile: {message}")]
     Profile {

@@ -14,6 +14,7 @@ pub mod keys;
 mod norm_bound;
 mod preset;
 mod profile;
+mod programs;
 mod radio;
 pub mod range;
 mod renamed;

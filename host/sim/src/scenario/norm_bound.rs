@@ -39,7 +39,10 @@ impl Value for NormBound {
     fn choices() -> Vec<(&'static str, &'static str)> {
         vec![
             ("off", "updates of any length count in full"),
-            ("auto", "8, the default of a fleet with boards"),
+            (
+                "auto",
+                "8, the default of a fleet with boards; none where privacy.clip bounds updates",
+            ),
         ]
     }
 }

@@ -14,7 +14,7 @@ use super::{Override, Scenario, ScenarioError, resolve};
 pub fn read_profile(path: &Path) -> Result<Profile, ScenarioError> {
     let wrong = |message: String| ScenarioError::Profile { message };
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("{name}: {error}")))?;
+    let text = gleaner_files::read_text(path).map_err(|error| wrong(format!("{name}: {error}")))?;
     Profile::parse(&text, &name).map_err(|error| wrong(error.to_string()))
 }
 

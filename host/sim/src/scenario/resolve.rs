@@ -85,7 +85,7 @@ pub fn resolve(preset_or_file: &str, overrides: &[Override]) -> Result<Scenario,
             suggestion: similar_preset(preset_or_file),
         });
     }
-    let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Read {
+    let text = gleaner_files::read_text(path).map_err(|source| ScenarioError::Read {
         path: path.to_owned(),
         source,
     })?;

@@ -25,7 +25,7 @@ section!(
         /// Seed of every random stream of the run.
         seed: u64 = 0, "";
         /// Number of communication rounds.
-        rounds: usize = 200, "", AtLeast(1);
+        rounds: usize = 200, "", AtLeast(1), AtMost(10_000_000);
         /// The scheduler, which decides which clients train.
         scheduler: Decider = Decider::Own(Scheduler::Cre), "";
         /// Rounds between evaluations on the test set; the last round is always evaluated.
@@ -52,8 +52,9 @@ section!(
 section!(
     /// Number and arithmetic of the clients.
     Clients as "clients" {
+        // Every client has a model and samples in memory, hence the upper limit.
         /// Number of clients U.
-        count: usize = 10, "", AtLeast(1);
+        count: usize = 10, "", AtLeast(1), AtMost(100_000);
         /// Arithmetic of simulated clients.
         kind: ClientKind = ClientKind::Float, "";
     }
@@ -89,7 +90,7 @@ section!(
         /// Concentration of the class proportions (rule `dirichlet`).
         dirichlet_alpha: f64 = 0.5, "", Positive;
         /// Label-sorted shards each client receives (rule `shards`).
-        shards_per_client: usize = 2, "", AtLeast(1);
+        shards_per_client: usize = 2, "", AtLeast(1), AtMost(100_000);
     }
 );
 

@@ -36,6 +36,28 @@ fn values_out_of_range_name_key_value_and_fix() {
             "radio.channels = 1000000000000: must be at most 10000",
         ),
         (
+            "[clients]\ncount = 9223372036854775807",
+            "clients.count = 9223372036854776000: must be at most 100000",
+        ),
+        (
+            "[clients]\ncount = 100000\n[radio]\nchannels = 10000",
+            "clients.count = 100000: times radio.channels = 10000 must be at most 10000000; lower one \
+             of them",
+        ),
+        (
+            "[run]\nrounds = 10000001",
+            "run.rounds = 10000001: must be at most 10000000",
+        ),
+        (
+            "[run]\nrounds = 10000000\n[clients]\ncount = 101\n[harvest]\nsource = \"markov\"",
+            "run.rounds = 10000000: times clients.count = 101 must be at most 1000000000 where \
+             harvest.source = \"markov\"",
+        ),
+        (
+            "[partition]\nshards_per_client = 9223372036854775807",
+            "partition.shards_per_client = 9223372036854776000: must be at most 100000",
+        ),
+        (
             "[cre]\nv = inf",
             "cre.v = inf: must be a finite number, 0 or more",
         ),

@@ -11,9 +11,23 @@ use gleaner_cre::optim::Solver;
 use gleaner_learn::data::catalogue;
 use gleaner_learn::train::ModelKind;
 
+/// Most gains of a round, one for every client and channel, which are all in memory.
+const MOST_GAINS: usize = 10_000_000;
+
 /// Checks every value that could make a run meaningless.
 pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     check_ranges(s)?;
+    let (clients, channels) = (s.clients.count, s.radio.channels);
+    require(
+        clients * channels <= MOST_GAINS,
+        "clients.count",
+        clients,
+        || {
+            format!(
+                "times radio.channels = {channels} must be at most {MOST_GAINS}; lower one of them"
+            )
+        },
+    )?;
     require(
         s.data.directory.is_empty()
             || s.data

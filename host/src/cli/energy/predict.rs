@@ -197,7 +197,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Reads a profile from a file.
 pub fn read_profile(path: &Path) -> anyhow::Result<Profile> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
+    let text = gleaner_files::read_text(path).with_context(|| name.clone())?;
     Ok(Profile::parse(&text, &name)?)
 }
 

@@ -125,7 +125,7 @@ fn truth(path: Option<&Path>) -> anyhow::Result<Truth> {
     let Some(path) = path else {
         return Ok(Truth::default());
     };
-    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let text = gleaner_files::read_text(path).with_context(|| path.display().to_string())?;
     Truth::parse(&text).map_err(|what| anyhow!("{}: {what}", path.display()))
 }
 

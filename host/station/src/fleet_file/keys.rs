@@ -119,7 +119,7 @@ impl KeyStore {
             let file = file.clone();
             FleetFileError::File { file, source }
         };
-        let text = std::fs::read_to_string(&self.path).map_err(failed)?;
+        let text = gleaner_files::read_text(&self.path).map_err(failed)?;
         let mut fleet = FleetFile::parse(&text, &file)?;
         let before = fleet.named(name)?.clone();
         let mut after = before.clone();

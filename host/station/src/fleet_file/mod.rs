@@ -144,7 +144,7 @@ impl FleetFile {
     /// Names file, line, client and key.
     pub fn read(path: &Path) -> Result<Self, FleetFileError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| FleetFileError::File {
+        let text = gleaner_files::read_text(path).map_err(|source| FleetFileError::File {
             file: file.clone(),
             source,
         })?;

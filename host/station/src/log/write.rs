@@ -1,8 +1,9 @@
-//! Writes the event log. The file always ends with a whole line: half a line that the disk refused
+//! Writes the event log, which only its owner may read. The file always ends with a whole line: half a line that the disk refused
 //! is cut off again. Optional events that could not be written are counted, and the count is logged
 //! when there is room. After a failed write of a round's record nothing more is written, and
 //! [`EventLog::sync`] returns the error.
 
+use gleaner_files::{GrowingHash, Prefix};
 use gleaner_sim::ClientId;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -45,8 +46,8 @@ pub struct EventLog<S = File> {
     path: PathBuf,
     storage: S,
     begin: Instant,
-    /// Length of all whole lines, in bytes.
-    whole: u64,
+    /// Hash of all whole lines.
+    whole: GrowingHash,
     /// Whether half a line may follow them.
     torn: bool,
     /// Events of each client that were dropped since the last count was logged.
@@ -66,13 +67,20 @@ impl EventLog {
         let failed = gleaner_files::at(path);
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
-        let mut file = options.open(path).map_err(&failed)?;
+        // Losses and fingerprints of updates are the clients' own.
+        let mut file = gleaner_files::make_private(&mut options)
+            .open(path)
+            .map_err(&failed)?;
         // A file system without locks does not prevent that.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let path = path.to_owned();
             return Err(EventLogError::InUse { path });
         }
-        let whole = whole_lines(&mut file).map_err(&failed)?;
+        let whole = whole_lines(&mut file).and_then(|whole| {
+            file.rewind()?;
+            GrowingHash::of((&file).take(whole))
+        });
+        let whole = whole.map_err(&failed)?;
         let mut log = Self::on(file, path, whole);
         let line = Line::Session {
             session_after_round: after_round,
@@ -83,8 +91,8 @@ impl EventLog {
 }
 
 impl<S: Storage> EventLog<S> {
-    /// Continues a log with `whole` bytes of whole lines.
-    fn on(storage: S, path: &Path, whole: u64) -> Self {
+    /// Continues a log behind its whole lines.
+    fn on(storage: S, path: &Path, whole: GrowingHash) -> Self {
         Self {
             path: path.to_owned(),
             storage,
@@ -114,13 +122,14 @@ impl<S: Storage> EventLog<S> {
         }
     }
 
-    /// Writes all events so far to the disk.
+    /// Writes all events so far to the disk; returns length and hash of the log.
     ///
     /// # Errors
     /// Returns an error if that fails, or if a record could not be written.
-    pub fn sync(&mut self) -> Result<(), EventLogError> {
+    pub fn sync(&mut self) -> Result<Prefix, EventLogError> {
         self.check()?;
-        self.storage.sync().or_else(|error| self.fail(&error))
+        self.storage.sync().or_else(|error| self.fail(&error))?;
+        Ok(self.whole.prefix())
     }
 
     /// Closes the log and returns the number of dropped events that no line counts.
@@ -184,16 +193,16 @@ impl<S: Storage> EventLog<S> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
         if self.torn {
-            self.storage.cut(self.whole)?;
+            self.storage.cut(self.whole.bytes())?;
         }
         self.torn = true;
         if let Err(error) = self.storage.write_all(text.as_bytes()) {
             // If that fails, too, it is tried again before the next line.
-            self.torn = self.storage.cut(self.whole).is_err();
+            self.torn = self.storage.cut(self.whole.bytes()).is_err();
             return Err(error);
         }
         self.torn = false;
-        self.whole += text.len() as u64;
+        self.whole.add(text.as_bytes());
         Ok(())
     }
 }

@@ -77,7 +77,7 @@ impl Plan {
             file: path.display().to_string(),
             what,
         };
-        let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
+        let text = gleaner_files::read_text(path).map_err(|error| invalid(error.to_string()))?;
         let plan: Self = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
         match plan.problem() {
             Some(problem) => Err(invalid(problem)),

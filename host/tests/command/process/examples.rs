@@ -117,7 +117,8 @@ fn a_comparison_and_a_sweep_start_one_program_per_run() {
          data.test_samples = 50\n[grid]\n\"run.scheduler\" = [\"random\", \"{python}\"]\n"
     );
     folder.write("grid.toml", text);
-    folder.succeed("sweep grid.toml --out s");
+    folder.fail_naming("sweep grid.toml --out s", "--allow-process");
+    folder.succeed("sweep grid.toml --out s --allow-process");
     let csv = folder.read("s/sweep.csv");
     let row = |line: &str| {
         line.split(',')

@@ -2,8 +2,10 @@
 //! and the program is ended.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
-use super::{GREET, REST, Script, each, is_alive, read_trimmed, run, run_then};
+use super::{GREET, REST, Script, each, is_alive, read_trimmed, run, run_then, scheduled};
+use crate::support::{Folder, Run};
 
 /// Runs a script that must fail after so many rounds, with an error that contains these tokens.
 fn refused(script: &str, rounds: u32, tokens: &[&str]) {
@@ -224,4 +226,45 @@ fn no_program_outlives_its_run() {
     script.write(&format!("trap '' TERM\n{body}exec sleep 600\n"));
     run(&script.scheduler(), &[]).assert_complete();
     assert!(!is_running(), "after its input ended");
+}
+
+/// Tells whether a process ends within some seconds.
+fn ends(pid: &str) -> bool {
+    (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        !is_alive(pid)
+    })
+}
+
+#[cfg(unix)]
+#[test]
+fn no_program_and_no_child_of_it_outlives_a_killed_host() {
+    // It ignores signals and the end of its input, and has a child that does, too.
+    let deaf = "trap '' HUP INT TERM\n";
+    let body = each(&format!(
+        "{REST}\n[ $n = 3 ] && echo $$ >pid.tmp && mv pid.tmp pid"
+    ));
+    let script = Script::new(&format!(
+        "{deaf}sleep 600 & echo $! >child\n{body}exec sleep 600\n"
+    ));
+    let folder = Folder::new();
+    let words = "simulate --quiet --rounds 1000000 --out run";
+    let mut host = scheduled(&folder, &script.scheduler(), words);
+    assert!(host.kill_at(&script.0.path("pid"), 2));
+    for name in ["pid", "child"] {
+        let pid = read_trimmed(&script.0.path(name));
+        assert!(ends(&pid), "{name}: process {pid} is alive");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_does_not_end_takes_its_children_with_it() {
+    let body = each(REST);
+    let script = Script::new(&format!(
+        "sleep 600 & echo $! >child\n{body}exec sleep 600\n"
+    ));
+    run(&script.scheduler(), &[]).assert_complete();
+    let child = read_trimmed(&script.0.path("child"));
+    assert!(ends(&child), "process {child} is alive");
 }

@@ -15,7 +15,7 @@ fn a_killed_run_ends_with_the_same_digests() {
     simulate("whole").succeed();
     let half = folder.bytes("whole/rounds.jsonl") / 2;
     assert!(simulate("broken").kill_at(&folder.path("broken/rounds.jsonl"), half));
-    folder.succeed("resume broken --threads 1");
+    folder.succeed("resume broken --allow-process --threads 1");
     assert_eq!(folder.results("broken"), folder.results("whole"));
 }
 
@@ -45,12 +45,12 @@ fn a_run_continues_after_its_scheduler_is_fixed() {
     }
     // A second failure loses no round.
     script.write("exit 4");
-    let message = folder.fail("resume broken");
+    let message = folder.fail("resume broken --allow-process");
     for token in ["round 6", "round 7", "exit status: 4"] {
         assert!(message.contains(token), "{message}");
     }
     script.write(&in_turn(""));
-    folder.succeed("resume broken");
+    folder.succeed("resume broken --allow-process");
     assert_eq!(folder.results("broken"), folder.results("whole"));
 
     let environment = folder.json("broken/environment.json");

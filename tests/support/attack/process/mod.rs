@@ -1,4 +1,4 @@
 //! Attacks on the real `gleaner` process.
 
-pub mod stall;
 pub mod poison;
+pub mod stall;

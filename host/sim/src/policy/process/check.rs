@@ -110,6 +110,39 @@ pub(super) fn decision(
     })
 }
 
+/// Checks orders from the log of a run as if a program had just answered with them.
+///
+/// # Errors
+/// Names the field of an order that cannot be.
+pub fn decision_of(
+    instance: &Instance,
+    round: u32,
+    orders: &[Order],
+) -> Result<Decision, ProcessError> {
+    let rates = instance.rate.modem().map(|modem| &modem.rates[..]);
+    let named = |order: &Order| {
+        let rates = rates.unwrap_or_default().iter();
+        let at = |bps: f64| rates.clone().position(|rate| rate.bps == bps);
+        Object(Ordered {
+            client: order.client.index(),
+            channel: order.channel,
+            power_w: Some(order.power_w),
+            level: None,
+            // A rate that is not in the list is refused by its number.
+            bit_rate: (order.bit_rate_bps).map(|bps| at(bps).unwrap_or(usize::MAX)),
+            epochs: order.epochs,
+        })
+    };
+    let answer = Answer {
+        round,
+        orders: orders.iter().map(named).collect(),
+        infeasible: Vec::new(),
+        state: None,
+        note: None,
+    };
+    decision(instance, round, &answer)
+}
+
 /// Clients that the answer has named.
 struct Roll {
     clients: Vec<bool>,
@@ -359,6 +392,54 @@ mod tests {
         // A power between two levels is sent with the higher one.
         assert_eq!(order(r#""power_w":0.05,"epochs":9"#).power_w, 0.2);
         assert_eq!(order(r#""power_w":0.001,"epochs":1"#).power_w, 0.02);
+    }
+
+    #[test]
+    fn an_order_from_a_log_is_the_one_that_was_decided_and_one_that_cannot_be_is_refused() {
+        let instance = instance();
+        for text in [
+            r#""level":1,"bit_rate":0,"epochs":1"#,
+            r#""power_w":0.05,"epochs":9"#,
+        ] {
+            let order = decide(&instance, text).unwrap();
+            let logged = decision_of(&instance, 7, &[order]).unwrap();
+            assert_eq!(logged.orders, [order]);
+            for (wrong, field) in [
+                (
+                    Order {
+                        channel: usize::MAX,
+                        ..order
+                    },
+                    "orders[0].channel",
+                ),
+                (
+                    Order {
+                        power_w: f64::INFINITY,
+                        ..order
+                    },
+                    "orders[0].power_w",
+                ),
+                (
+                    Order {
+                        epochs: u32::MAX,
+                        ..order
+                    },
+                    "orders[0].epochs",
+                ),
+                (
+                    Order {
+                        bit_rate_bps: Some(1.0),
+                        ..order
+                    },
+                    "orders[0].bit_rate",
+                ),
+            ] {
+                let refused = decision_of(&instance, 7, &[wrong]).unwrap_err().to_string();
+                assert!(refused.starts_with(field), "{refused}");
+            }
+            assert!(decision_of(&instance, 7, &[order, order]).is_err());
+        }
+        assert_eq!(decision_of(&instance, 7, &[]).unwrap(), Decision::default());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The process of a scheduler program: started, spoken to line by line, and ended with its parent.
+//! The process of a scheduler program: started, spoken to line by line, and ended with its host.
 //!
 //! Three threads stand at its pipes, so that a program that does not read, does not write or writes
 //! without end holds up nobody: a request that is not answered in time is an error. Whatever it
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::error::ProcessError;
 use super::text::shown;
+use super::watchdog::{Watchdog, own_group};
 use crate::policy::decider::CommandLine;
 
 /// Most bytes of an answer: a state of the largest size, with every byte escaped, and the orders.
@@ -36,6 +37,8 @@ const SLICE: Duration = Duration::from_millis(100);
 /// A scheduler program that runs.
 pub(super) struct Child {
     process: std::process::Child,
+    /// Ends it with all its children, also when this process is killed.
+    watchdog: Option<Watchdog>,
     /// Lines for its standard input, which closes with this end.
     requests: Option<Sender<Vec<u8>>>,
     heard: Receiver<Heard>,
@@ -57,16 +60,23 @@ enum Heard {
 
 impl Child {
     pub(super) fn start(command: &CommandLine) -> Result<Self, ProcessError> {
-        let start = Command::new(command.program())
-            .args(command.arguments())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut process = start.map_err(|source| ProcessError::Start {
-            program: command.program().to_owned(),
-            source,
-        })?;
+        let mut watchdog = Watchdog::start();
+        let mut program = Command::new(command.program());
+        program.args(command.arguments()).stdin(Stdio::piped());
+        program.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = match own_group(&mut program).spawn() {
+            Ok(process) => process,
+            Err(source) => {
+                watchdog.map(Watchdog::release);
+                return Err(ProcessError::Start {
+                    program: command.program().to_owned(),
+                    source,
+                });
+            }
+        };
+        if let Some(watchdog) = &mut watchdog {
+            watchdog.watch(process.id());
+        }
         let (requests, lines) = mpsc::channel();
         // Two lines wait at most; a program that writes on is held up by its own pipe.
         let (hear, heard) = mpsc::sync_channel(2);
@@ -88,6 +98,7 @@ impl Child {
         }
         Ok(Self {
             process,
+            watchdog,
             requests: Some(requests),
             heard,
             stderr,
@@ -184,7 +195,13 @@ impl Drop for Child {
         } else {
             GRACE
         };
-        if self.ended_within(grace).is_none() {
+        let ended = self.ended_within(grace).is_some();
+        match (self.watchdog.take(), ended) {
+            (Some(watchdog), true) => watchdog.release(),
+            (Some(watchdog), false) => watchdog.kill(),
+            (None, _) => {}
+        }
+        if !ended {
             // It can only have ended by itself in the meantime.
             let _ = self.process.kill();
             let _ = self.process.wait();

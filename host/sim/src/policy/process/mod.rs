@@ -9,6 +9,7 @@ mod child;
 mod error;
 mod message;
 mod text;
+mod watchdog;
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use super::{Decision, Policy, PolicyError, View};
 use child::Child;
 use message::{Answer, Averaging, Greeting, Hello, Request, Want};
 
-pub use check::STATE_MAX;
+pub use check::{STATE_MAX, decision_of};
 pub use error::ProcessError;
 pub use message::{Facts, VERSION};
 

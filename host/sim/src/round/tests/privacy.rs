@@ -326,6 +326,18 @@ fn settings_that_promise_too_much_are_refused_with_their_key() {
             vec![on, "aggregation.rule=krum", "radio.channels=5"],
             "aggregation.rule = krum",
         ),
+        (
+            vec![
+                on,
+                "aggregation.rule=fltrust",
+                "data.validation_samples=100",
+            ],
+            "aggregation.rule = fltrust",
+        ),
+        (
+            vec![on, "aggregation.norm_bound=8"],
+            "aggregation.norm_bound = 8",
+        ),
     ] {
         let found = refused(&sets);
         assert!(found.starts_with(&format!("{key}: ")), "{sets:?}: {found}");

@@ -1,20 +1,25 @@
-//! Reading the logs, a row at a time.
+//! Reading the logs, a row at a time. Rounds and clients follow one another without a gap, as they were
+//! written: a number that does not is refused, so that tables as large as the log hold all of it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, StringRecord};
-use gleaner_files::FileError;
+use gleaner_files::{BoundedLines, FileError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::LogError;
 use super::write::header;
+use crate::ClientId;
 use crate::round::{ClientRow, EnergyRow, RoundRow};
 
 /// Bytes a round's line may have: that of a million participants has half as many.
 const LONGEST: usize = 1 << 24;
+
+/// Bytes a line of a table may have.
+const LONGEST_ROW: usize = 1 << 16;
 
 /// Names of columns in runs of earlier versions, each with the present one.
 const OLD_COLUMNS: [(&str, &str); 2] = [
@@ -31,14 +36,56 @@ fn present_name(column: &str) -> &str {
 trait Row: Default + Serialize + DeserializeOwned {
     /// The file it stands in.
     const TABLE: &str;
+
+    /// Round and client of the row.
+    fn place(&self) -> (u32, ClientId);
 }
 
 impl Row for ClientRow {
     const TABLE: &str = "clients.csv";
+
+    fn place(&self) -> (u32, ClientId) {
+        (self.round, self.client)
+    }
 }
 
 impl Row for EnergyRow {
     const TABLE: &str = "energy.csv";
+
+    fn place(&self) -> (u32, ClientId) {
+        (self.round, self.client)
+    }
+}
+
+/// The order of a table's rows: round by round from 0 or 1, each with the same clients from 0.
+#[derive(Default)]
+struct Sequence {
+    last: Option<(u32, u32)>,
+    /// Clients of the rounds, once the first round is over.
+    clients: Option<u32>,
+}
+
+impl Sequence {
+    fn check(&mut self, round: u32, ClientId(client): ClientId) -> Result<(), String> {
+        let follows = match self.last {
+            None => round <= 1 && client == 0,
+            Some((of, last)) if round == of => {
+                last.checked_add(1) == Some(client) && self.clients.is_none_or(|all| client < all)
+            }
+            Some((of, last)) => {
+                let clients = *self.clients.get_or_insert(last.saturating_add(1));
+                of.checked_add(1) == Some(round) && client == 0 && clients == last.saturating_add(1)
+            }
+        };
+        let before = self.last.replace((round, client));
+        match (follows, before) {
+            (true, _) => Ok(()),
+            (false, None) => Err(format!("begins with client {client} in round {round}")),
+            (false, Some((of, last))) => Err(format!(
+                "client {client} in round {round} does not follow client {last} in round {of}"
+            )),
+        }
+    }
 }
 
 /// Reads `rounds.jsonl` into memory.
@@ -86,6 +133,7 @@ fn round_rows<R: BufRead>(
     path: &Path,
 ) -> impl Iterator<Item = Result<RoundRow, LogError>> + use<'_, R> {
     let mut text = Vec::new();
+    let mut last = None;
     (1..).map_while(move |line| {
         let wrong = |what: String| LogError::Line {
             path: path.to_owned(),
@@ -95,8 +143,15 @@ fn round_rows<R: BufRead>(
         match gleaner_files::read_line(&mut source, &mut text, LONGEST) {
             Ok(false) => None,
             Ok(true) => {
-                let row = serde_json::from_slice(&text);
-                Some(row.map_err(|error| wrong(error.to_string())))
+                let row = serde_json::from_slice(&text).map_err(|error| error.to_string());
+                let row = row.and_then(|row: RoundRow| match last.replace(row.round) {
+                    None if row.round > 1 => Err(format!("begins with round {}", row.round)),
+                    Some(last) if u64::from(row.round) != u64::from(last) + 1 => {
+                        Err(format!("round {} does not follow round {last}", row.round))
+                    }
+                    _ => Ok(row),
+                });
+                Some(row.map_err(wrong))
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 Some(Err(wrong(error.to_string())))
@@ -133,6 +188,7 @@ fn table_rows<R: Read, T: Row>(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<T, LogError>> + use<R, T>, LogError> {
     let path = path.to_owned();
+    let source = BoundedLines::new(source, LONGEST_ROW);
     let mut reader = csv::ReaderBuilder::new().quoting(false).from_reader(source);
     let columns = reader.headers().map_err(broken(&path))?.iter();
     let columns: StringRecord = columns.map(present_name).collect();
@@ -144,9 +200,14 @@ fn table_rows<R: Read, T: Row>(
             what: format!("the columns are not those of {}", T::TABLE),
         });
     }
+    let mut sequence = Sequence::default();
     Ok(reader.into_records().map(move |record| {
         let record = record.map_err(broken(&path))?;
-        table_row(&record, &columns).map_err(|what| LogError::Line {
+        let row = table_row::<T>(&record, &columns).and_then(|row| {
+            let (round, client) = row.place();
+            sequence.check(round, client).map(|()| row)
+        });
+        row.map_err(|what| LogError::Line {
             path: path.clone(),
             line: record.position().map_or(0, csv::Position::line),
             what,
@@ -189,12 +250,11 @@ fn broken(path: &Path) -> impl Fn(csv::Error) -> LogError + use<'_> {
 mod tests {
     use super::super::write::lines;
     use super::*;
-    use crate::ClientId;
     use crate::round::ClientState;
 
     fn row(client: usize) -> ClientRow {
         ClientRow {
-            round: 3,
+            round: 1,
             client: ClientId::at(client),
             state: ClientState::Trained,
             channel: Some(2),
@@ -244,9 +304,9 @@ mod tests {
         let header = String::from_utf8(header::<ClientRow>().unwrap()).unwrap();
         let old = header.replace("cumulative_balance_j", "balance_j");
         assert_ne!(old, header);
-        let text = [old.as_bytes(), written(&row(1)).as_bytes()].concat();
+        let text = [old.as_bytes(), written(&row(0)).as_bytes()].concat();
         let mut rows = table_rows::<_, ClientRow>(&text[..], Path::new("clients.csv")).unwrap();
-        assert_eq!(rows.next().unwrap().unwrap(), row(1));
+        assert_eq!(rows.next().unwrap().unwrap(), row(0));
 
         let line = |key: &str| {
             let text = format!(
@@ -263,7 +323,7 @@ mod tests {
 
     #[test]
     fn rows_survive_the_csv_bit_for_bit() {
-        assert_eq!(read(&written(&row(1))), Ok(row(1)));
+        assert_eq!(read(&written(&row(0))), Ok(row(0)));
         let resting = ClientRow {
             channel: None,
             delta: Some(0.3),
@@ -274,12 +334,12 @@ mod tests {
 
     #[test]
     fn a_broken_row_names_its_field() {
-        let broken = written(&row(1)).replace("trained", "asleep");
+        let broken = written(&row(0)).replace("trained", "asleep");
         assert_eq!(
             read(&broken).unwrap_err(),
             "clients.csv, line 2: state = `asleep` is unknown"
         );
-        let broken = written(&row(1)).replace(",2,0.3", ",2,loud");
+        let broken = written(&row(0)).replace(",2,0.3", ",2,loud");
         assert!(
             read(&broken)
                 .unwrap_err()
@@ -295,6 +355,55 @@ mod tests {
         let mut rows = round_rows(endless, Path::new("rounds.jsonl"));
         let refused = rows.next().unwrap().unwrap_err().to_string();
         assert_eq!(refused, "rounds.jsonl, line 1: longer than 16777216 bytes");
+    }
+
+    #[test]
+    fn a_row_without_end_is_refused_before_it_fills_the_memory() {
+        let endless = (&b"round,client\n"[..]).chain(io::repeat(b'1'));
+        let refused = table_rows::<_, ClientRow>(endless, Path::new("clients.csv"));
+        let refused = refused.err().unwrap().to_string();
+        assert!(refused.contains("columns"), "{refused}");
+        let header = header::<ClientRow>().unwrap();
+        let endless = header.as_slice().chain(io::repeat(b'1'));
+        let mut rows = table_rows::<_, ClientRow>(endless, Path::new("clients.csv")).unwrap();
+        let refused = rows.next().unwrap().unwrap_err().to_string();
+        assert!(refused.contains("longer than 65536 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn a_client_or_round_out_of_turn_is_refused() {
+        let refused = |places: &[(u32, u32)]| {
+            let mut sequence = Sequence::default();
+            let mut places = places.iter();
+            places.position(|&(round, client)| sequence.check(round, ClientId(client)).is_err())
+        };
+        assert_eq!(refused(&[(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]), None);
+        assert_eq!(refused(&[(1, 0), (2, 0), (3, 0)]), None);
+        for (at, places) in [
+            (0, &[(2, 0)][..]),
+            (0, &[(1, 1)]),
+            (1, &[(1, 0), (1, u32::MAX)]),
+            (1, &[(1, 0), (1, 0)]),
+            (1, &[(1, 0), (3, 0)]),
+            (1, &[(1, 0), (u32::MAX, 0)]),
+            (3, &[(1, 0), (1, 1), (2, 0), (3, 0)]),
+            (3, &[(1, 0), (2, 0), (3, 0), (3, 1)]),
+        ] {
+            assert_eq!(refused(places), Some(at), "{places:?}");
+        }
+        let line = r#"{"round":2,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,"cumulative_spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[]}"#;
+        let rounds = |rounds: &[&str]| {
+            let lines = rounds
+                .iter()
+                .map(|it| line.replace("\"round\":2", it) + "\n");
+            let text: String = lines.collect();
+            let mut rows = round_rows(text.as_bytes(), Path::new("rounds.jsonl"));
+            rows.position(|row| row.is_err())
+        };
+        assert_eq!(rounds(&["\"round\":0", "\"round\":1"]), None);
+        assert_eq!(rounds(&["\"round\":2"]), Some(0));
+        assert_eq!(rounds(&["\"round\":1", "\"round\":3"]), Some(1));
+        assert_eq!(rounds(&["\"round\":1", "\"round\":1"]), Some(1));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Appending to the logs of a run in progress.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
+use gleaner_files::{GrowingHash, Prefix};
 use serde::Serialize;
 
-use super::{Lengths, LogError};
+use super::{LogError, LogPrefixes, compare};
 use crate::round::{ClientRow, EnergyRow, RoundLog, RoundRow};
 use crate::run::directory::RunDirectory;
 
@@ -14,12 +15,12 @@ use crate::run::directory::RunDirectory;
 struct Log {
     path: PathBuf,
     file: File,
-    bytes: u64,
+    hash: GrowingHash,
 }
 
 impl Log {
-    /// Opens a log and cuts it to `bytes`.
-    fn open(path: PathBuf, bytes: u64) -> Result<Self, LogError> {
+    /// Opens a log and cuts it to the beginning that a checkpoint covers.
+    fn open(path: PathBuf, covered: Prefix) -> Result<Self, LogError> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         let mut file = options.open(&path).map_err(gleaner_files::at(&path))?;
@@ -27,17 +28,13 @@ impl Log {
         if cfg!(unix) && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(LogError::InUse { path });
         }
-        let found = file.metadata().map_err(gleaner_files::at(&path))?.len();
-        if found < bytes {
-            return Err(LogError::TooShort {
-                path,
-                found,
-                expected: bytes,
-            });
-        }
-        file.set_len(bytes).map_err(gleaner_files::at(&path))?;
+        let hash = GrowingHash::of((&file).take(covered.bytes));
+        let hash = hash.map_err(gleaner_files::at(&path))?;
+        compare(path.clone(), hash.prefix(), covered)?;
+        file.set_len(covered.bytes)
+            .map_err(gleaner_files::at(&path))?;
         io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(gleaner_files::at(&path))?;
-        Ok(Self { path, file, bytes })
+        Ok(Self { path, file, hash })
     }
 
     fn append(&mut self, lines: io::Result<Vec<u8>>) -> Result<(), LogError> {
@@ -45,15 +42,14 @@ impl Log {
         self.file
             .write_all(&lines)
             .map_err(gleaner_files::at(&self.path))?;
-        self.bytes += lines.len() as u64;
+        self.hash.add(&lines);
         Ok(())
     }
 
-    fn sync(&self) -> Result<(), LogError> {
-        Ok(self
-            .file
-            .sync_data()
-            .map_err(gleaner_files::at(&self.path))?)
+    fn sync(&self) -> Result<Prefix, LogError> {
+        let synced = self.file.sync_data();
+        synced.map_err(gleaner_files::at(&self.path))?;
+        Ok(self.hash.prefix())
     }
 }
 
@@ -65,29 +61,29 @@ pub(in crate::run) struct Logs {
 }
 
 impl Logs {
-    /// Opens the logs, cut back to the given lengths; length 0 starts them. That of the energy by
-    /// phase is one of them if `phases` says so.
+    /// Opens the logs, cut back to the beginnings that a checkpoint covers; an empty one starts a log.
+    /// That of the energy by phase is one of them if `phases` says so.
     pub(in crate::run) fn open(
         directory: &RunDirectory,
-        lengths: Lengths,
+        covered: LogPrefixes,
         phases: bool,
     ) -> Result<Self, LogError> {
-        let table = |name, bytes, header: io::Result<Vec<u8>>| {
-            let mut log = Log::open(directory.file(name), bytes)?;
-            if bytes == 0 {
+        let table = |name, covered: Prefix, header: io::Result<Vec<u8>>| {
+            let mut log = Log::open(directory.file(name), covered)?;
+            if covered.bytes == 0 {
                 log.append(header)?;
             }
             Ok::<_, LogError>(log)
         };
         let energy = || {
             let header = header::<EnergyRow>();
-            table(RunDirectory::ENERGY, lengths.energy, header)
+            table(RunDirectory::ENERGY, covered.energy, header)
         };
         Ok(Self {
-            rounds: Log::open(directory.file(RunDirectory::ROUNDS), lengths.rounds)?,
+            rounds: Log::open(directory.file(RunDirectory::ROUNDS), covered.rounds)?,
             clients: table(
                 RunDirectory::CLIENTS,
-                lengths.clients,
+                covered.clients,
                 header::<ClientRow>(),
             )?,
             energy: phases.then(energy).transpose()?,
@@ -104,15 +100,13 @@ impl Logs {
         }
     }
 
-    /// Makes everything appended so far survive a power cut; returns the lengths.
-    pub(in crate::run) fn sync(&self) -> Result<Lengths, LogError> {
-        self.rounds.sync()?;
-        self.clients.sync()?;
-        self.energy.as_ref().map_or(Ok(()), Log::sync)?;
-        Ok(Lengths {
-            rounds: self.rounds.bytes,
-            clients: self.clients.bytes,
-            energy: self.energy.as_ref().map_or(0, |log| log.bytes),
+    /// Makes everything appended so far survive a power cut; returns lengths and hashes of these logs.
+    pub(in crate::run) fn sync(&self) -> Result<LogPrefixes, LogError> {
+        Ok(LogPrefixes {
+            rounds: self.rounds.sync()?,
+            clients: self.clients.sync()?,
+            energy: (self.energy.as_ref()).map_or(Ok(Prefix::default()), Log::sync)?,
+            events: Prefix::default(),
         })
     }
 }
@@ -170,12 +164,12 @@ mod tests {
     fn a_run_is_made_by_one_process_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::new(folder.path());
-        let first = Logs::open(&directory, Lengths::default(), true).unwrap();
-        let refused = Logs::open(&directory, Lengths::default(), true)
+        let first = Logs::open(&directory, LogPrefixes::default(), true).unwrap();
+        let refused = Logs::open(&directory, LogPrefixes::default(), true)
             .err()
             .unwrap();
         assert!(refused.to_string().contains("another gleaner"), "{refused}");
         drop(first);
-        Logs::open(&directory, Lengths::default(), true).unwrap();
+        Logs::open(&directory, LogPrefixes::default(), true).unwrap();
     }
 }

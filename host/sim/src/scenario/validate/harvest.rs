@@ -1,11 +1,16 @@
 //! Harvests and stores that cannot be, each refused with the way out.
 
+use gleaner_energy::harvest::Source;
+
 use super::require;
 use crate::scenario::class::place;
 use crate::scenario::{ClientDevice, Harvest, Scenario, ScenarioError};
 
 /// Room for rounding where powers are compared that were computed.
 const ROUNDING: f64 = 1e-9;
+
+/// Most rounds of all clients together whose income is drawn before the first one.
+const MOST_DRAWS: usize = 1_000_000_000;
 
 /// Checks the time between rounds, the source, the store, and every device's powers against each
 /// other.
@@ -23,6 +28,16 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
             )
         },
     )?;
+    let drawn = matches!(harvest.source, Source::Bernoulli | Source::Markov);
+    let (clients, rounds) = (s.clients.count, s.run.rounds);
+    let draws = clients.saturating_mul(rounds);
+    require(!drawn || draws <= MOST_DRAWS, "run.rounds", rounds, || {
+        let source = harvest.source;
+        format!(
+            "times clients.count = {clients} must be at most {MOST_DRAWS} where harvest.source = \
+             \"{source}\""
+        )
+    })?;
     check_file(harvest)?;
     check_store(harvest)?;
     for device in s.devices() {

@@ -4,7 +4,7 @@ use strum::VariantArray;
 
 use super::require;
 use crate::policy::{Decider, Scheduler};
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{AggregationRule, NormBound, Scenario, ScenarioError};
 use gleaner_learn::aggregate::Rule;
 use gleaner_learn::privacy::Mechanism;
 
@@ -22,8 +22,9 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     if !privacy.is_on() {
         return Ok(());
     }
+    let weighs_by_trust = s.aggregation.rule == AggregationRule::Fltrust;
     require(
-        s.rule() == Rule::Mean,
+        s.rule() == Rule::Mean && !weighs_by_trust,
         "aggregation.rule",
         s.aggregation.rule,
         || {
@@ -31,6 +32,12 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
                 .to_owned()
         },
     )?;
+    if let NormBound::Factor(factor) = s.aggregation.norm_bound {
+        let text = || {
+            "follows other clients' lengths; leave it out, privacy.clip bounds updates".to_owned()
+        };
+        require(false, "aggregation.norm_bound", factor, text)?;
+    }
     let sees = match &s.run.scheduler {
         Decider::Own(scheduler) => scheduler.sees_learning(),
         Decider::Process(_) => true,
