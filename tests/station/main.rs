@@ -1,6 +1,7 @@
 //! The base station with boards on lines: the firmware's client over TCP, clients of the test rig and
 //! hostile peers.
 
+mod answers;
 mod attacks;
 mod board;
 mod doctor;

@@ -18,6 +18,7 @@ pub mod reference;
 pub mod reset;
 pub mod restartable;
 pub mod runs;
+pub mod scripted;
 pub mod served;
 pub mod shard;
 pub mod station;

@@ -94,7 +94,18 @@ impl Peer {
     /// Asks for a session under other keys; the open one lasts until then.
     pub fn connect_with(&mut self, keys: HostKeys) {
         self.machine.set_keys(keys);
+        self.reconnect();
+    }
+
+    /// Asks for a new session on the same line; the open one lasts until then.
+    pub fn reconnect(&mut self) {
         self.machine.connect();
+    }
+
+    /// Tells whether every queued message was sent at least once: only then can the board answer it.
+    #[must_use]
+    pub fn is_said(&self) -> bool {
+        self.machine.is_said()
     }
 
     /// Queues a message.

@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let runtime = tokio::runtime::Runtime::new()?;
     let mut watch = |crash: gleaner_station::event::EventKind| {
-        eprintln!("{}: {}", entry.name, printable(&crash.words()));
+        errln!("{}: {}", entry.name, printable(&crash.words()));
     };
     let questions = asked.iter().map(|(_, question)| question.clone()).collect();
     let patience = Duration::from_secs(args.patience_s);
@@ -139,6 +139,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let inference = infer(entry, &endpoint, model, questions, patience, &mut watch);
     let answers = runtime.block_on(inference)?;
     drop(machine);
+    if let Some(data) = &data {
+        check_classes(&answers, data)?;
+    }
 
     let clock_hz = clock_hz(entry)?;
     let names: &[String] = data.as_ref().map_or(&[], |data| &data.class_names);
@@ -158,6 +161,23 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Checks that the board's classes are those of the data.
+fn check_classes(answers: &[Answer], data: &Dataset) -> anyhow::Result<()> {
+    let found = answers.iter().filter_map(|answer| match answer {
+        Answer::Classified(found) => Some(usize::from(found.class)),
+        Answer::Labelled | Answer::Refused(_) => None,
+    });
+    let most = found.max().unwrap_or_default();
+    anyhow::ensure!(
+        most < data.classes,
+        "the board answered class {most}, and {} has classes 0 to {}: give the board's scenario \
+         (--preset, --scenario, --set)",
+        data.name,
+        data.classes.saturating_sub(1)
+    );
+    Ok(())
 }
 
 /// Prefix of a test sample.

@@ -59,7 +59,9 @@ impl Service for Restart {
 async fn refusal(session: &mut Session<'_>) -> Option<BootselRefusal> {
     loop {
         match session.peer.next().await.ok()? {
-            Event::Message(DeviceToHost::BootselRefused(reason)) => return Some(reason),
+            Event::Message(DeviceToHost::BootselRefused(reason)) if session.peer.is_said() => {
+                return Some(reason);
+            }
             Event::Lost(_) => return None,
             _ => {}
         }

@@ -13,9 +13,12 @@ use gleaner_shared::wire::message::{
     About, DeviceToHost, HostToDevice, MeasureRefusal, Payload, RejectReason,
 };
 
-use super::{Service, ServiceError, Session};
+use super::{Service, ServiceError, Session, unasked};
 use crate::fleet_file::Entry;
 use crate::link::Endpoint;
+
+/// The most marks of a measurement, far more than the steps of any plan leave.
+const MOST_MARKS: usize = 1_000_000;
 
 /// The result of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,8 +70,8 @@ struct Measurement<'a> {
     number: u32,
     /// Whether a step was sent; from then on one session must last.
     begun: bool,
-    /// Bytes of the echo that is expected back.
-    echoed: Option<usize>,
+    /// The echo that is expected back.
+    echoed: Option<Arc<[u8]>>,
     /// Whether the board reported its supply, which is asked last.
     supply: bool,
     watch: &'a mut (dyn FnMut(usize) + Send),
@@ -99,14 +102,21 @@ impl Service for Measurement<'_> {
             }
             Event::Offered(offer) => {
                 // The board repeats an offer whose answer found no room.
-                let _ = match self.echoed {
-                    Some(len) if offer.len as usize == len => session.peer.accept(len),
+                let _ = match &self.echoed {
+                    Some(bytes) if offer.len as usize == bytes.len() => {
+                        session.peer.accept(bytes.len())
+                    }
                     _ => session.peer.reject(RejectReason::Unexpected),
                 };
             }
-            Event::Received(_) if self.echoed.take().is_some() => {
-                session.peer.take_received();
-                self.done(session);
+            Event::Received(_) => {
+                let back = session.peer.take_received();
+                match self.echoed.take() {
+                    Some(bytes) if *bytes == *back => self.done(session),
+                    Some(_) => return Err(self.wrong("it sent other bytes back")),
+                    // A transfer is accepted only for an echo.
+                    None => {}
+                }
             }
             // A board is busy for a moment while it writes its flash or sends its marks.
             Event::Rejected(_, RejectReason::Busy) | Event::TransferTimedOut(_) => {
@@ -161,13 +171,20 @@ impl Measurement<'_> {
         match *message {
             // Marks before the first step are left over from another measurement.
             DeviceToHost::Mark(mark) if self.begun => {
-                let expected = self.found.marks.len() as u32;
+                let marks = &self.found.marks;
+                let expected = marks.len() as u32;
                 if mark.seq != expected {
                     return Err(ServiceError::MarkMissing {
                         number: self.number,
                         expected,
                         found: mark.seq,
                     });
+                }
+                if marks.last().is_some_and(|last| mark.t_us.0 < last.t_us) {
+                    return Err(self.wrong("the clock in its marks went back"));
+                }
+                if marks.len() >= MOST_MARKS {
+                    return Err(self.wrong("it sent too many marks"));
                 }
                 self.found.marks.push(Mark {
                     seq: mark.seq,
@@ -179,28 +196,48 @@ impl Measurement<'_> {
                     clk_hz: mark.clk_hz,
                 });
             }
-            DeviceToHost::Measured { number, refused } if number == self.number => {
-                match (refused, self.steps.front()) {
-                    (None, _) => self.done(session),
+            DeviceToHost::Measured { number, refused } => {
+                let step = match self.steps.front() {
+                    Some(&Step::Board(step)) if number == self.number && self.is_asked(session) => {
+                        step
+                    }
+                    _ => return Err(unasked(message)),
+                };
+                match refused {
+                    None => self.done(session),
                     // The board first finishes what it does.
-                    (Some(MeasureRefusal::Busy), _) => self.send(session),
-                    (Some(reason), Some(&Step::Board(step))) => {
+                    Some(MeasureRefusal::Busy) => self.send(session),
+                    Some(reason) => {
                         return Err(ServiceError::Step {
                             number,
                             step,
                             reason,
                         });
                     }
-                    _ => {}
                 }
             }
             DeviceToHost::Supply(supply) => {
+                if !self.steps.is_empty() || !self.is_asked(session) {
+                    return Err(unasked(message));
+                }
                 self.found.millivolts = supply.millivolts;
                 self.supply = true;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tells whether the first step, or the last question, is on the line.
+    fn is_asked(&self, session: &Session<'_>) -> bool {
+        self.begun && session.peer.is_said()
+    }
+
+    fn wrong(&self, problem: &str) -> ServiceError {
+        ServiceError::WrongAnswer {
+            number: self.number as usize,
+            problem: problem.to_owned(),
+        }
     }
 
     fn done(&mut self, session: &mut Session<'_>) {
@@ -224,7 +261,7 @@ impl Measurement<'_> {
             }
             (None, Some(Step::Echo(bytes))) => {
                 let bytes = Arc::clone(bytes);
-                self.echoed = Some(bytes.len());
+                self.echoed = Some(Arc::clone(&bytes));
                 session.last = format!("step {}, {} bytes, is under way", self.number, bytes.len());
                 peer.offer(Payload::Echo, bytes)
             }

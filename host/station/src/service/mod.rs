@@ -17,7 +17,8 @@ use gleaner_learn::train::TooLarge;
 use gleaner_shared::board::Shape;
 use gleaner_shared::wire::link::{Event, HostEnd};
 use gleaner_shared::wire::message::{
-    BootselRefusal, MeasureRefusal, MeasureStep, Refusal, RejectReason, RekeyRefusal, ShardStatus,
+    BootselRefusal, DeviceToHost, MeasureRefusal, MeasureStep, Refusal, RejectReason, RekeyRefusal,
+    ShardStatus,
 };
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -85,6 +86,18 @@ pub enum ServiceError {
         step: MeasureStep,
         reason: MeasureRefusal,
     },
+    /// The board answers what it was not asked.
+    #[error(
+        "the board sent what it was not asked for ({answer}), so none of its answers counts: `gleaner \
+         flash` the firmware of this revision"
+    )]
+    Unasked { answer: String },
+    /// An answer of the board does not fit its question; questions and steps count from 0.
+    #[error(
+        "the board's answer to question {number} is impossible ({problem}), so none of its answers \
+         counts: `gleaner flash` the firmware of this revision"
+    )]
+    WrongAnswer { number: usize, problem: String },
     /// The board reports an impossible network.
     #[error("the board on this line reports an impossible network: {0}")]
     Network(#[from] TooLarge),
@@ -111,6 +124,12 @@ pub enum ServiceError {
     /// The session was lost during a measurement.
     #[error("the session was lost in step {number} ({reason}); measure again")]
     Interrupted { number: u32, reason: String },
+}
+
+/// Returns the error about a message that nothing asked for.
+fn unasked(message: &DeviceToHost) -> ServiceError {
+    let answer = format!("{message:?}");
+    ServiceError::Unasked { answer }
 }
 
 /// A conversation with a board that ends with a result.

@@ -11,7 +11,7 @@ use gleaner_shared::wire::HostKeys;
 use gleaner_shared::wire::link::{Event, Greeting, HostEnd};
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, RekeyRefusal};
 
-use super::{Service, ServiceError, Session};
+use super::{Service, ServiceError, Session, unasked};
 use crate::fleet_file::{Entry, KeyStore};
 use crate::link::Endpoint;
 
@@ -62,6 +62,7 @@ pub async fn rekey(
     let mut rotation = Rotation {
         store: keys,
         keys: entry.wire_keys(),
+        asked: false,
         watch,
     };
     let mut session = Session::try_new(entry)?;
@@ -72,6 +73,8 @@ struct Rotation<'a> {
     store: &'a KeyStore,
     /// The keys in the fleet file.
     keys: HostKeys,
+    /// Whether the next key was sent in this session and is not answered.
+    asked: bool,
     watch: &'a mut (dyn FnMut(Step) + Send),
 }
 
@@ -83,19 +86,15 @@ impl Service for Rotation<'_> {
         session: &mut Session<'_>,
         event: Event<HostEnd>,
     ) -> Result<Option<u32>, ServiceError> {
-        let next = self.keys.next_generation();
         match event {
             Event::Connected(greeting) => return self.connected(session, &greeting),
-            Event::Message(DeviceToHost::Rekeyed { generation }) if generation == next => {
-                self.report(session, Step::Accepted);
-                session.peer.connect_with(self.keys);
-            }
-            Event::Message(DeviceToHost::RekeyRefused(reason)) => {
-                // A board without storage for keys will never use the next one.
-                if reason == RekeyRefusal::NoStorage {
-                    self.store.discard_next(&session.entry.name)?;
+            Event::Message(
+                message @ (DeviceToHost::Rekeyed { .. } | DeviceToHost::RekeyRefused(_)),
+            ) => {
+                if !std::mem::take(&mut self.asked) || !session.peer.is_said() {
+                    return Err(unasked(&message));
                 }
-                return Err(ServiceError::KeyRefused(reason));
+                self.answered(session, &message)?;
             }
             _ => {}
         }
@@ -109,11 +108,34 @@ impl Rotation<'_> {
         (self.watch)(step);
     }
 
+    fn answered(
+        &mut self,
+        session: &mut Session<'_>,
+        message: &DeviceToHost,
+    ) -> Result<(), ServiceError> {
+        match *message {
+            DeviceToHost::Rekeyed { generation } if generation == self.keys.next_generation() => {
+                self.report(session, Step::Accepted);
+                session.peer.connect_with(self.keys);
+                Ok(())
+            }
+            DeviceToHost::RekeyRefused(reason) => {
+                // A board without storage for keys will never use the next one.
+                if reason == RekeyRefusal::NoStorage {
+                    self.store.discard_next(&session.entry.name)?;
+                }
+                Err(ServiceError::KeyRefused(reason))
+            }
+            _ => Err(unasked(message)),
+        }
+    }
+
     fn connected(
         &mut self,
         session: &mut Session<'_>,
         greeting: &Greeting,
     ) -> Result<Option<u32>, ServiceError> {
+        self.asked = false;
         let name = &session.entry.name;
         let generation = greeting.generation;
         self.report(session, Step::Session(generation));
@@ -128,6 +150,7 @@ impl Rotation<'_> {
             let generation = self.keys.next_generation();
             // The queue of a new session has room.
             let _ = session.peer.send(HostToDevice::Rekey { generation, key });
+            self.asked = true;
             self.report(session, Step::Sent);
         }
         Ok(None)

@@ -55,6 +55,12 @@ macro_rules! end_methods {
                 self.channel.is_idle()
             }
 
+            /// Returns whether every message given to `send` was sent at least once: only then can
+            /// the peer answer it.
+            pub fn is_said(&self) -> bool {
+                self.channel.is_said()
+            }
+
             /// Sends a message that may be lost; without a session it is.
             pub fn notify(&mut self, message: $outgoing) {
                 self.channel.notify(message);

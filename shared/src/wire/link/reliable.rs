@@ -43,6 +43,11 @@ impl<T> Outbox<T> {
         self.waiting.is_empty()
     }
 
+    /// Tells whether every message was sent at least once.
+    pub(super) fn is_said(&self) -> bool {
+        self.waiting.len() <= usize::from(self.first_said.is_some())
+    }
+
     pub(super) const fn due(&self) -> Option<Micros> {
         self.retry.due()
     }
@@ -131,11 +136,14 @@ mod tests {
             }
             now = outbox.due().unwrap();
         }
+        assert!(!outbox.is_said());
         let waits: Vec<u64> = said.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
         assert_eq!(waits, [1, 2, 4, 8].map(|times| times * TIMING.retry.0));
         outbox.acknowledged(7, &TIMING);
         outbox.acknowledged(0, &TIMING);
+        assert!(!outbox.is_said());
         assert_eq!(outbox.take_due(now, &TIMING), Some((1, false, &'b')));
+        assert!(outbox.is_said());
     }
 
     #[test]

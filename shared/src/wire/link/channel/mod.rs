@@ -139,6 +139,10 @@ impl<E: End> Channel<E> {
         self.outbox.is_empty()
     }
 
+    pub(super) fn is_said(&self) -> bool {
+        self.outbox.is_said()
+    }
+
     pub(super) fn notify(&mut self, message: E::Outgoing) {
         if self.session.is_none() {
             return;
