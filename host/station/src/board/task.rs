@@ -15,7 +15,8 @@ use crate::bus::EventSender;
 use crate::link::Endpoint;
 use crate::peer::Peer;
 
-/// Between two checks whether the queue of a line has room again; a board that died has filled it.
+/// Between two checks whether the queue of a line has room again, which a board that died has filled,
+/// or is empty.
 const ROOM_WAIT: Duration = Duration::from_millis(20);
 
 /// Turns before the task yields, so that a line that is never silent leaves time for the others.
@@ -187,9 +188,9 @@ impl Task {
     /// Returns when to continue if nothing happens before.
     fn wakes_at(&self) -> Option<Instant> {
         let due = self.machine.wakes_at().and_then(|at| self.instant(at));
-        let room = self.machine.wants().map(|_| Instant::now() + ROOM_WAIT);
-        let end = self.ending.as_ref().map(|(at, _)| *at);
-        [due, room, end].into_iter().flatten().min()
+        let waits = self.machine.wants().is_some() || self.ending.is_some();
+        let room = waits.then(|| Instant::now() + ROOM_WAIT);
+        [due, room].into_iter().flatten().min()
     }
 
     /// Converts a time of the machine to the clock, or returns `None` beyond the clock's range.

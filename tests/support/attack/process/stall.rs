@@ -31,11 +31,12 @@ pub const ALL: [Attack; 5] = [
 ];
 
 /// Settings of the runs: every board has an order in each round.
-const SETS: [&str; 8] = [
+const SETS: [&str; 9] = [
     "run.rounds=40",
-    "run.scheduler=random",
+    "run.scheduler=greedy",
     "radio.channels=4",
     "device.deadline_s=1",
+    "device.harvest_j=1",
     "partition.mean_samples=60",
     "partition.std_samples=10",
     "data.test_samples=50",
