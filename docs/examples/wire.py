@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 5, 0x993DC6ADF6998110
+PROTOCOL, SCHEMA = 5, 0x611D126CA05A8D60
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
