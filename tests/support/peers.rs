@@ -32,6 +32,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::client::{Client, Member, update_of};
+use crate::lies::Lie;
 use crate::station::RUN;
 
 /// Bytes of a model at 8 bits a parameter, each way.
@@ -125,6 +126,8 @@ pub struct Board {
     pub leaves_in: Option<u32>,
     /// Energy in its store and capacity of the store; ample if `None`.
     pub stored_j: Option<f64>,
+    /// What it says of its ledger in place of the truth.
+    pub lie: Option<Lie>,
 }
 
 impl Board {
@@ -133,6 +136,7 @@ impl Board {
         factor: 1,
         leaves_in: None,
         stored_j: None,
+        lie: None,
     };
 }
 
@@ -154,6 +158,7 @@ pub async fn fleet_of_run(scenario: &Scenario, boards: &[Board]) -> FleetFile {
                 crc: body_crc(shard.pixels(), shard.labels()),
                 factor: board.factor,
                 leaves_in: board.leaves_in,
+                lie: board.lie,
             };
             let bytes = Width::Byte.coded_bytes(Shape::PAPER.parameters());
             let peer = Client::new(number, key_of(number), timing(), bytes).of_run(member);
