@@ -24,7 +24,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 const KEY: Key = Key::new([9; 32]);
 const TIMING: Timing = Timing::for_bit_rate(921_600);
 const BYTES: usize = 39_776;
-const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000_000));
+const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000_000_000_000_000));
 
 fn identity(endpoint: Endpoint) -> Identity {
     Identity {
@@ -58,7 +58,7 @@ fn job(round: u32) -> RoundWork {
 
 fn start(endpoint: Endpoint) -> (Handle, EventReceiver) {
     let (events, heard) = bus::open();
-    let confirmed = ConfirmedState::new(PicoJoules(500), STORE);
+    let confirmed = ConfirmedState::new(STORE.capacity, STORE);
     (Handle::spawn(identity(endpoint), confirmed, events), heard)
 }
 

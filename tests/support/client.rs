@@ -18,6 +18,8 @@ use heapless::String;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::lies::Lie;
+
 /// Interval between two checks of work that is not reported yet.
 const TICK: Duration = Duration::from_millis(1);
 
@@ -101,6 +103,8 @@ pub struct Member {
     pub leaves_in: Option<u32>,
     /// Scale of its updates in units of 2^-8, all of whose codes are -127; they change nothing if `None`.
     pub lies: Option<u32>,
+    /// What it says of its ledger in place of the truth.
+    pub lie: Option<Lie>,
 }
 
 struct Finished {
@@ -436,19 +440,30 @@ impl Client {
         if let Some(member) = self.member {
             return self.take_and_book(order, &provision, member);
         }
-        if let Some(mut ledger) = Ledger::restore(self.ledger, provision.store) {
-            let _ = ledger.end_round(&Flows {
-                income: order.income,
-                period: order.period,
-                ..Flows::default()
-            });
-            self.ledger = ledger.snapshot();
-        }
+        self.book(order, &provision);
         if order.participate {
             self.trained.push(order.round);
             self.work = Some(self.finish(order));
         }
         Ok(())
+    }
+
+    /// Books a round with the expected cycles.
+    fn book(&mut self, order: &Order, provision: &Provision) {
+        let (cost, pace) = (&provision.cost, &provision.pace);
+        let done = match order.participate {
+            true => order.activity().at_pace(pace, pace.applying(self.whole)),
+            false => Activity::resting(order.listening, order.period),
+        };
+        if let Some(mut ledger) = Ledger::restore(self.ledger, provision.store) {
+            let _ = ledger.end_round(&Flows {
+                income: order.income,
+                standing: cost.round(&done),
+                period: order.period,
+                boot: cost.boot,
+            });
+            self.ledger = ledger.snapshot();
+        }
     }
 
     /// Carries out an order if the ledger can pay for it, and books the round once.
@@ -495,6 +510,9 @@ impl Client {
             self.trained.push(order.round);
             let mut finished = self.finish(order);
             let report = &mut finished.report;
+            if let Some(lie) = member.lie {
+                report.ledger = lie.of(self.ledger, &before, &provision.store);
+            }
             report.spent = self.ledger.since(&before).spent;
             report.harvested = order.income;
             report.samples = member.samples;

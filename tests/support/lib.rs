@@ -9,6 +9,7 @@ pub mod emulated;
 pub mod gateway;
 pub mod in_process;
 pub mod inference;
+pub mod lies;
 pub mod line;
 pub mod nor;
 pub mod pair;

@@ -32,6 +32,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::client::{Client, Member, Stall, update_of};
+use crate::lies::Lie;
 use crate::station::RUN;
 
 /// Bytes of a model at 8 bits a parameter, each way.
@@ -131,6 +132,8 @@ pub struct Board {
     pub stalls: Option<(Stall, u32)>,
     /// Scale of the false updates it sends ([`Member::lies`]).
     pub lies: Option<u32>,
+    /// What it says of its ledger in place of the truth.
+    pub lie: Option<Lie>,
 }
 
 impl Board {
@@ -142,6 +145,7 @@ impl Board {
         training: Duration::ZERO,
         stalls: None,
         lies: None,
+        lie: None,
     };
 }
 
@@ -164,6 +168,7 @@ pub async fn fleet_of_run(scenario: &Scenario, boards: &[Board]) -> FleetFile {
                 factor: board.factor,
                 leaves_in: board.leaves_in,
                 lies: board.lies,
+                lie: board.lie,
             };
             let bytes = Width::Byte.coded_bytes(Shape::PAPER.parameters());
             let mut peer = Client::new(number, key_of(number), timing(), bytes)

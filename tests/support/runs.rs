@@ -101,7 +101,8 @@ pub fn scenario(scheduler: &str, rounds: i64) -> Scenario {
         Override::new("partition.mean_samples", 40.0),
         Override::new("partition.std_samples", 5.0),
         Override::new("learning.learning_rate", 0.1),
-        Override::new("device.cycles_per_sample", 5_000.0),
+        // As the clients of [`Served`] count them.
+        Override::new("device.cycles_per_sample", 200.0),
         Override::new("data.test_samples", 500),
     ];
     small(scheduler, rounds, 6, &more)
@@ -219,7 +220,7 @@ pub fn emulated_as_simulated(scheduler: &str, rounds: i64) -> String {
         Override::new("partition.mean_samples", 15.0),
         Override::new("partition.std_samples", 2.0),
         Override::new("learning.learning_rate", 0.1),
-        Override::new("device.cycles_per_sample", 50_000.0),
+        Override::new("device.cycles_per_sample", 7_000.0),
         Override::new("data.test_samples", 500),
     ];
     let scenario = small(scheduler, rounds, 8, &more);

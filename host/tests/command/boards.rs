@@ -1,8 +1,11 @@
 //! Runs with boards whose ledgers agree with the model, or do not: words, JSON and exit codes.
 
+use std::path::Path;
+
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::fleet_file::FleetFile;
 use gleaner_station::setup::overrides;
+use gleaner_tests::attack::process::ledger;
 use gleaner_tests::peers::{Board, fleet_of_run};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -140,5 +143,16 @@ fn declined_orders_are_resting_in_both_books_and_cut_orders_are_not_compared() {
     for at in 0..3 {
         let [_, booked_j, modelled_j] = booked(&of(at)["compared"]);
         assert_eq!(booked_j, modelled_j, "{at}: {report}");
+    }
+}
+
+#[test]
+fn boards_with_false_ledgers_are_refused_charged_and_named() {
+    let program = Path::new(env!("CARGO_BIN_EXE_gleaner"));
+    for (name, attack) in ledger::ALL {
+        let folder = Folder::new();
+        std::fs::create_dir_all(folder.path("")).unwrap();
+        let outcome = attack(program, &folder.path(""));
+        assert!(outcome.is_ok(), "{name}: {}", outcome.unwrap_err());
     }
 }

@@ -57,7 +57,8 @@ fn scenario(variant: usize) -> Scenario {
         Override::new("partition.mean_samples", 12.0),
         Override::new("partition.std_samples", 2.0),
         Override::new("learning.learning_rate", rate),
-        Override::new("device.cycles_per_sample", 5_000.0),
+        // As the boards count them.
+        Override::new("device.cycles_per_sample", 200.0),
         Override::new("data.test_samples", 50),
     ];
     small(scheduler, ROUNDS, BOARDS.into(), &more)

@@ -2,3 +2,4 @@
 
 pub mod poison;
 pub mod stall;
+pub mod ledger;
