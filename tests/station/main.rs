@@ -9,5 +9,6 @@ mod fleet;
 mod infer;
 mod measure;
 mod peers;
+mod privacy;
 mod rekey;
 mod third_party;
