@@ -2,6 +2,8 @@
 //! own link, every byte of the protocol between them.
 
 use gleaner_shared::energy::{Ledger, Phase};
+use gleaner_shared::mlp::code::Code;
+use gleaner_shared::mlp::{Clip, PaperParams, Width};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Event;
@@ -60,6 +62,44 @@ fn two_rounds_give_the_reference_model_to_the_bit() {
             round,
             model,
         });
+    }
+}
+
+#[test]
+fn an_ordered_bound_shortens_the_update_to_the_bits_of_the_reference() {
+    let global = initial(SEED);
+    let update = |clip_q16| {
+        let mut station = station();
+        let model = ready(&mut station);
+        let order = Order {
+            clip_q16,
+            ..training_order(1, 3, model)
+        };
+        assert_eq!(station.order(order).declined, None);
+        assert!(station.report(1).trained);
+        let local = trained(&global, &digits(), CLIENT, &order);
+        let update = station.update(1);
+        assert_eq!(update, coded(&local, &global, CLIENT, &order), "{clip_q16}");
+        update
+    };
+    let length = |update: &[u8]| {
+        let mut change = vec![0.0; PaperParams::COUNT];
+        let code = Code::<784, 50, 10>::parse(update, Width::Byte).unwrap();
+        code.write_f32(&mut change);
+        change.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt()
+    };
+    let free = update(0);
+    assert_eq!(
+        update(u32::MAX),
+        free,
+        "a bound that is not reached changes nothing"
+    );
+    let whole = length(&free);
+    for share in [0.5, 0.1] {
+        let clip = Clip::from_real(share * whole);
+        let found = length(&update(clip.0)) / clip.to_real();
+        // Rounding to whole units adds a little.
+        assert!((0.9..1.1).contains(&found), "{share}: {found}");
     }
 }
 

@@ -21,6 +21,7 @@ mod ledger;
 mod mixed;
 mod poisoning;
 mod powercuts;
+mod privacy;
 mod reference;
 mod server;
 mod solvers;
@@ -80,6 +81,8 @@ enum Figure {
     Poisoning(poisoning::Args),
     /// The power of a board cut inside every operation of its flash.
     Powercuts(powercuts::Args),
+    /// Differential privacy: accuracy against epsilon, and the labels that updates tell.
+    Privacy(privacy::Args),
     /// The schedulers on all of MNIST against the reference's results.
     Reference(reference::Args),
     /// Time of the server's step, by kernel and as a share of a round.
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
         Figure::Mixed(args) => mixed::run(&args),
         Figure::Poisoning(args) => poisoning::run(&args),
         Figure::Powercuts(args) => powercuts::run(&args),
+        Figure::Privacy(args) => privacy::run(&args),
         Figure::Reference(args) => reference::run(&args),
         Figure::Server(args) => server::run(&args),
         Figure::Solvers(args) => solvers::run(&args),

@@ -10,6 +10,7 @@ mod fleet;
 mod infer;
 mod measure;
 mod peers;
+mod privacy;
 mod rekey;
 mod stall;
 mod third_party;

@@ -30,7 +30,7 @@ use gleaner_learn::partition::Partition;
 use gleaner_sim::fleet::{self, BuildError, Deployment};
 use gleaner_sim::round::{FleetError, Incomes, Listening};
 use gleaner_sim::run::{Run, RunDirectory, run_id};
-use gleaner_sim::scenario::{Load, Override, Scenario};
+use gleaner_sim::scenario::{Load, NoiseSource, Override, Scenario};
 
 /// The folder in a run's directory with the shards of its emulated boards.
 pub const SHARDS: &str = RunDirectory::SHARDS;
@@ -60,6 +60,15 @@ pub enum SetupError {
         name: String,
         /// Reason of the failure.
         source: EmulatorError,
+    },
+    /// Noise that anyone can subtract, on data of boards.
+    #[error(
+        "client \"{name}\" is a board, and privacy.noise = \"seed\" can be subtracted by whoever knows \
+         run.seed; set privacy.noise = \"secret\""
+    )]
+    Noise {
+        /// Name of the client.
+        name: String,
     },
     /// The listener for boards does not start.
     #[error(transparent)]
@@ -201,6 +210,7 @@ pub fn assemble(
 ) -> Result<Assembly, SetupError> {
     check(fleet, options.listen)?;
     let callers = ExpectedBoards::of(fleet);
+    check_noise(rounds.scenario(), fleet)?;
     let (scenario, folder) = (rounds.scenario(), rounds.directory().path());
     let run = run_id(rounds.directory())?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
@@ -293,6 +303,19 @@ pub fn assemble(
         faults: counters,
         machines,
     })
+}
+
+/// Refuses noise that follows from the seed where clients hold data of their own.
+fn check_noise(scenario: &Scenario, fleet: &FleetFile) -> Result<(), SetupError> {
+    let privacy = &scenario.privacy;
+    let is_open = privacy.noise_multiplier > 0.0 && privacy.noise == NoiseSource::Seed;
+    let is_board = |entry: &&Entry| matches!(entry.access(), Access::Connect(_) | Access::Accept);
+    match fleet.clients.iter().find(is_board) {
+        Some(entry) if is_open => Err(SetupError::Noise {
+            name: entry.name.clone(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn shard_crc(shard: &[u8]) -> Option<u32> {

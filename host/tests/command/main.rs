@@ -12,6 +12,7 @@ mod instances;
 mod manual;
 mod output;
 mod own_data;
+mod privacy;
 mod process;
 mod rekey;
 mod resume;

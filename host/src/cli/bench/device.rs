@@ -147,7 +147,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let task = |miss_cycles| Task {
         provision: provision(&scenario),
         model: &model,
-        order: order(args),
+        order: order(args, &scenario),
         miss_cycles,
     };
 
@@ -255,7 +255,7 @@ fn provision(scenario: &Scenario) -> Provision {
     }
 }
 
-fn order(args: &Args) -> Order {
+fn order(args: &Args, scenario: &Scenario) -> Order {
     Order {
         run: RunId::default(),
         round: 1,
@@ -273,7 +273,7 @@ fn order(args: &Args) -> Order {
         listening: Micros::ZERO,
         receiving: Micros::ZERO,
         income: PicoJoules::ZERO,
-        clip_q16: 0,
+        clip_q16: scenario.privacy.bound().0,
     }
 }
 
