@@ -1,5 +1,5 @@
 //! Attacks on a base station and its boards, each as a test of a few seconds and as a figure: forged
-//! frames, hostile peers, and runs interrupted at any moment.
+//! frames, hostile peers, runs interrupted at any moment, and attacks on the program itself.
 
 pub mod aborts;
 mod conversation;
@@ -7,3 +7,4 @@ pub mod defence;
 pub mod frames;
 pub mod hostile;
 pub mod marks;
+pub mod process;
