@@ -30,6 +30,7 @@ def simulate(
     out: PathLike | None = None,
     tensorboard: bool = False,
     quiet: bool = True,
+    allow_process: bool = False,
 ) -> Run:
     """Simulate one scenario, as ``gleaner simulate`` does, and return the run.
 
@@ -44,25 +45,37 @@ def simulate(
         out: Directory of the run, which must be empty; by default a new one under ``runs/``.
         tensorboard: Write the rounds for TensorBoard as well.
         quiet: Do not copy the program's messages to ``sys.stderr``.
+        allow_process: Start the programs that a scenario file names with ``process:``. A program in
+            ``scheduler`` or ``set`` needs no permission.
 
     Raises:
         GleanerError: The program failed; the text is its error message. An interrupted run can be
             continued with :func:`resume`.
     """
     arguments = _scenario(preset, seed, rounds, set, profile)
-    arguments += _option("--scheduler", scheduler)
+    arguments += _option("--scheduler", scheduler) + _allow(allow_process)
     return _run("simulate", [*arguments, *_option("--out", out)], threads, tensorboard, quiet)
 
 
 def resume(
-    directory: PathLike, *, threads: int = 0, tensorboard: bool = False, quiet: bool = True
+    directory: PathLike,
+    *,
+    threads: int = 0,
+    tensorboard: bool = False,
+    quiet: bool = True,
+    allow_process: bool = False,
 ) -> Run:
     """Continue an interrupted run; a complete run is only read.
+
+    Args:
+        threads, tensorboard, quiet: As of :func:`simulate`.
+        allow_process: Start the program that the run's scenario names with ``process:``.
 
     Raises:
         GleanerError: The program failed; the text is its error message.
     """
-    return _run("resume", ["--", os.fspath(directory)], threads, tensorboard, quiet)
+    arguments = [*_allow(allow_process), "--", os.fspath(directory)]
+    return _run("resume", arguments, threads, tensorboard, quiet)
 
 
 @dataclass(frozen=True)
@@ -90,11 +103,13 @@ def compare(
     out: PathLike | None = None,
     tensorboard: bool = False,
     quiet: bool = True,
+    allow_process: bool = False,
 ) -> Comparison:
     """Compare schedulers over seeds, as ``gleaner compare`` does.
 
     Args:
-        preset, seed, rounds, set, profile, threads, tensorboard, quiet: As of :func:`simulate`.
+        preset, seed, rounds, set, profile, threads, tensorboard, quiet, allow_process: As of
+            :func:`simulate`.
         schedulers: Their names; ``"paper"``, ``"rivals"`` and ``"all"`` stand for several.
         seeds: Number of seeds; they start at ``seed``, or 0.
         baseline_power: Transmit powers of the baselines: ``"max"``, ``"min"``, ``"least-energy"``.
@@ -108,6 +123,7 @@ def compare(
     arguments += _option("--schedulers", _list(schedulers)) + _option("--seeds", seeds)
     arguments += _option("--baseline-power", _list(baseline_power))
     arguments += _option("--servers", _list(servers)) + _option("--out", out)
+    arguments += _allow(allow_process)
     answer = _call("compare", arguments, threads, tensorboard, quiet)
     rows, runs = [], []
     for variant in answer:
@@ -144,6 +160,10 @@ def _scenario(
     for key, value in _flat(changes or {}):
         arguments += _option("--set", f"{key}={_toml(value)}")
     return arguments + _option("--profile", profile)
+
+
+def _allow(process: bool) -> list[str]:
+    return ["--allow-process"] if process else []
 
 
 def _option(name: str, value: object) -> list[str]:

@@ -1,6 +1,7 @@
 """Tests of a missing, foreign, failing or interrupted program."""
 
 import importlib.metadata
+import json
 import os
 import pathlib
 import signal
@@ -67,6 +68,26 @@ def test_an_error_of_the_program_is_an_exception_with_its_text(made, tmp_path):
         gleaner.simulate(rounds=-1, out=tmp_path / "run")
     with pytest.raises(gleaner.GleanerError, match="nowhere"):
         gleaner.resume(tmp_path / "nowhere")
+
+
+def test_a_program_that_a_file_names_needs_permission(small, tmp_path):
+    script = tmp_path / "rest.py"
+    script.write_text(
+        "import json, sys\n"
+        "for number, line in enumerate(sys.stdin):\n"
+        "    answer = {'round': number, 'orders': []} if number else {'version': 2}\n"
+        "    print(json.dumps(answer), flush=True)\n"
+    )
+    scheduler = f"process:{sys.executable} {script}"
+    scenario = tmp_path / "lab.toml"
+    scenario.write_text(f"[run]\nscheduler = {json.dumps(scheduler)}\n")
+    options = {"rounds": 2, "set": small, "threads": 1}
+    with pytest.raises(gleaner.GleanerError, match="--allow-process"):
+        gleaner.simulate(scenario, out=tmp_path / "refused", **options)
+    run = gleaner.simulate(scenario, out=tmp_path / "run", allow_process=True, **options)
+    assert run.complete
+    given = gleaner.simulate(scheduler=scheduler, out=tmp_path / "given", **options)
+    assert given.rounds.equals(run.rounds)
 
 
 def test_messages_are_copied_unless_quiet(small, tmp_path, capsys):

@@ -41,7 +41,8 @@ pub enum RunError {
     },
     /// The scheduler of a run in progress failed.
     #[error(
-        "{source}\nfix the scheduler, then `gleaner resume {}` continues after the last checkpoint",
+        "{source}\nfix the scheduler, then `gleaner resume --allow-process {}` continues after the last \
+         checkpoint",
         path.display()
     )]
     Undecided {

@@ -94,7 +94,11 @@ mod tests {
             Err(ScenarioError::Program { file, key, value }) => format!("{file} {key} {value}"),
             other => panic!("{other:?}"),
         };
-        assert_eq!(named(&[]), "lab.toml run.scheduler \"process:sh a.sh\"");
+        let directory = Override::new("data.directory", "");
+        assert_eq!(
+            named(&[directory]),
+            "lab.toml run.scheduler \"process:sh a.sh\""
+        );
         assert_eq!(
             named(&[scheduler.clone()]),
             "lab.toml data.directory \"process:x\""
