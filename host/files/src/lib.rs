@@ -1,4 +1,5 @@
-//! Files: errors that name the file, lines of bounded length, atomic writes, SHA-256 and hexadecimal.
+//! Files: errors that name the file, lines of bounded length, atomic writes, SHA-256 and hexadecimal;
+//! escaping of text that others wrote.
 //!
 //! ```
 //! use gleaner_files::{hexadecimal, sha256, write_atomically};
@@ -13,17 +14,19 @@
 #![forbid(unsafe_code)]
 
 mod digest;
+mod text;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
 pub use digest::{hexadecimal, sha256, sha256_of};
+pub use text::{is_interpreted, printable, printable_json, printable_lines};
 
 /// An error of the operating system, with the file or folder it concerns.
 #[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
+#[error("{}: {source}", printable(&path.to_string_lossy()))]
 pub struct FileError {
     pub path: PathBuf,
     pub source: io::Error,

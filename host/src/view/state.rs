@@ -254,6 +254,7 @@ impl ViewState {
             }
             EventKind::Reconciled { .. }
             | EventKind::Crashed { .. }
+            | EventKind::Contended { .. }
             | EventKind::LedgerDiffers { .. }
             | EventKind::Implausible { .. }
             | EventKind::Dropped { .. } => {}

@@ -76,7 +76,6 @@ pub mod service;
 pub mod setup;
 pub mod stop;
 pub mod stored_updates;
-pub mod text;
 
 pub use board::Handle;
 pub use boards_report::{BoardsReport, LEDGERS_DIFFER, mismatched_boards};

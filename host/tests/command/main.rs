@@ -8,6 +8,7 @@ mod fleet;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod golden;
+mod hostile_inputs;
 mod instances;
 mod manual;
 mod output;
@@ -15,6 +16,8 @@ mod own_data;
 mod process;
 mod rekey;
 mod resume;
+#[cfg(unix)]
+mod signals;
 mod support;
 mod trust;
 mod validation;

@@ -7,3 +7,4 @@ pub mod defence;
 pub mod frames;
 pub mod hostile;
 pub mod marks;
+pub mod process;

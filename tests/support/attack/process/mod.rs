@@ -1,0 +1,3 @@
+//! Attacks on the real `gleaner` process.
+
+pub mod inputs;
