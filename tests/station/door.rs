@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::wire::Key;
+use gleaner_shared::wire::message::DeviceId;
 use gleaner_sim::fleet;
 use gleaner_sim::run::{Run, RunDirectory, Silent};
 use gleaner_station::Handle;
@@ -239,4 +240,39 @@ fn nothing_is_started_for_boards_without_keys_that_anybody_could_stand_in_for() 
         "{words}"
     );
     assert!(!directory.path().exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_board_with_the_key_is_refused_by_name_and_the_first_goes_on() {
+    let station = ListeningStation::open(1);
+    let (board, mut heard) = station.board(0);
+    tokio::spawn(dial(0, Behaviour::Honest, station.address));
+    work(&board, 0, 0).await;
+    for _ in 0..3 {
+        let mut twin = client(0).on_chip(DeviceId([0x77; 12]));
+        let line = TcpStream::connect(station.address).await.unwrap();
+        // It ends because the base station hangs up.
+        let _ = twin.serve(line).await;
+        assert!(twin.trained.is_empty());
+    }
+    work(&board, 0, 1).await;
+    let mut told = Vec::new();
+    while let Some(event) = heard.try_next() {
+        assert!(!matches!(event.what, EventKind::Gone { .. }), "{event:?}");
+        if let EventKind::Contended {
+            kept,
+            refused,
+            times,
+        } = event.what
+        {
+            told.push((kept, refused, times));
+        }
+    }
+    let [(kept, refused, 1)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    let twin = DeviceId([0x77; 12]).to_string();
+    assert!(!kept.contains(&twin) && refused.contains(&twin), "{told:?}");
+    let counts = station.calls.counts();
+    assert_eq!((counts.accepted, counts.rivals), (1, 3), "{counts:?}");
 }

@@ -61,6 +61,8 @@ impl Stall {
 /// A client and its volatile state.
 pub struct Client {
     number: u32,
+    /// Chip number; by default that of the client.
+    chip: Option<DeviceId>,
     key: Key,
     timing: Timing,
     starts: u8,
@@ -176,6 +178,7 @@ impl Client {
     pub fn new(number: u32, key: Key, timing: Timing, upload_bytes: usize) -> Self {
         Self {
             number,
+            chip: None,
             key,
             timing,
             starts: 0,
@@ -197,6 +200,13 @@ impl Client {
             counted: Vec::new(),
             cancelled: Vec::new(),
         }
+    }
+
+    /// Runs the client on another chip, as when two boards are flashed with one shard.
+    #[must_use]
+    pub const fn on_chip(mut self, chip: DeviceId) -> Self {
+        self.chip = Some(chip);
+        self
     }
 
     /// Sets the duration of training.
@@ -246,7 +256,7 @@ impl Client {
     fn device(&self) -> DeviceId {
         let mut device = DeviceId([0xD0; 12]);
         device.0[..4].copy_from_slice(&self.number.to_le_bytes());
-        device
+        self.chip.unwrap_or(device)
     }
 
     fn about(&self) -> About {

@@ -64,12 +64,56 @@ impl Scripted {
                     return;
                 };
                 starts += 1;
+                let board = Board {
+                    number,
+                    device: DeviceId([number as u8; 12]),
+                    key,
+                    starts,
+                };
                 // The other side may close the line at any time.
-                let _ = serve(line, (number, starts, key), &mut script, &seen);
+                let _ = board.serve(line, &mut script, &seen);
             }
         });
         Self {
             address,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Has the board of client `number`, on that chip, connect to a base station, again after every end
+    /// of the line.
+    ///
+    /// # Panics
+    /// When the system has no thread to give.
+    #[must_use]
+    pub fn dial(
+        station: SocketAddr,
+        (number, device, key): (u32, DeviceId, Key),
+        script: impl FnMut(&Event<DeviceEnd>, &[u8]) -> Vec<Say> + Send + 'static,
+    ) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut script = script;
+            let mut starts = 0u8;
+            while !seen.load(Ordering::Relaxed) {
+                starts = starts.wrapping_add(1);
+                let board = Board {
+                    number,
+                    device,
+                    key,
+                    starts,
+                };
+                if let Ok(line) = TcpStream::connect(station) {
+                    // The other side may close the line at any time.
+                    let _ = board.serve(line, &mut script, &seen);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        Self {
+            address: station,
             stop,
             thread: Some(thread),
         }
@@ -93,73 +137,85 @@ impl Drop for Scripted {
     }
 }
 
-fn serve(
-    mut line: TcpStream,
-    (number, starts, key): (u32, u8, Key),
-    script: &mut impl FnMut(&Event<DeviceEnd>, &[u8]) -> Vec<Say>,
-    stop: &AtomicBool,
-) -> io::Result<()> {
-    line.set_nodelay(true)?;
-    line.set_read_timeout(Some(Duration::from_millis(1)))?;
-    let timing = Timing::for_bit_rate(921_600);
-    let device = DeviceId([number as u8; 12]);
-    let mut link = DeviceLink::new(key, Some([starts; 32]), device, timing);
-    let (begin, mut frame) = (Instant::now(), FrameBuffer::new());
-    let now = || Micros(begin.elapsed().as_micros() as u64);
-    let mut store = vec![0; ROOM];
-    let mut pending: VecDeque<Say> = VecDeque::new();
-    let mut source = Vec::new();
-    let mut piece = [0; 4096];
-    while !stop.load(Ordering::Relaxed) {
-        let mut bytes = match line.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            Ok(len) => &piece[..len],
-            Err(error) if is_timeout(error.kind()) => &[],
-            Err(error) => return Err(error),
-        };
-        loop {
-            let event = match bytes.is_empty() {
-                true => link.poll(now()),
-                false => link.receive(now(), &mut bytes, &mut store),
+/// A board's identity on one line.
+struct Board {
+    number: u32,
+    device: DeviceId,
+    key: Key,
+    starts: u8,
+}
+
+impl Board {
+    fn serve(
+        &self,
+        mut line: TcpStream,
+        script: &mut impl FnMut(&Event<DeviceEnd>, &[u8]) -> Vec<Say>,
+        stop: &AtomicBool,
+    ) -> io::Result<()> {
+        line.set_nodelay(true)?;
+        line.set_read_timeout(Some(Duration::from_millis(1)))?;
+        let timing = Timing::for_bit_rate(921_600);
+        let entropy = [self.starts; 32];
+        let mut link = DeviceLink::new(self.key, Some(entropy), self.device, timing);
+        let (begin, mut frame) = (Instant::now(), FrameBuffer::new());
+        let now = || Micros(begin.elapsed().as_micros() as u64);
+        let mut store = vec![0; ROOM];
+        let mut pending: VecDeque<Say> = VecDeque::new();
+        let mut source = Vec::new();
+        let mut piece = [0; 4096];
+        while !stop.load(Ordering::Relaxed) {
+            let mut bytes = match line.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(len) => &piece[..len],
+                Err(error) if is_timeout(error.kind()) => &[],
+                Err(error) => return Err(error),
             };
-            let Some(event) = event else {
-                if bytes.is_empty() {
+            loop {
+                let event = match bytes.is_empty() {
+                    true => link.poll(now()),
+                    false => link.receive(now(), &mut bytes, &mut store),
+                };
+                let Some(event) = event else {
+                    if bytes.is_empty() {
+                        break;
+                    }
+                    continue;
+                };
+                match &event {
+                    Event::Connected(()) => {
+                        pending.clear();
+                        pending.push_back(
+                            DeviceToHost::About(about_of(self.number, ROOM as u32)).into(),
+                        );
+                    }
+                    Event::Offered(_) => drop(link.accept(&store)),
+                    _ => {}
+                }
+                let received = match &event {
+                    Event::Received(offer) => &store[..offer.len as usize],
+                    _ => &[],
+                };
+                pending.extend(script(&event, received));
+            }
+            while let Some(say) = pending.front() {
+                let said = match say {
+                    Say::Message(message) => link.send(message.clone()),
+                    Say::Echo(bytes) => {
+                        source.clone_from(bytes);
+                        link.offer(now(), Payload::Echo, None, &source).map(drop)
+                    }
+                };
+                if said.is_err() {
                     break;
                 }
-                continue;
-            };
-            match &event {
-                Event::Connected(()) => {
-                    pending.clear();
-                    pending.push_back(DeviceToHost::About(about_of(number, ROOM as u32)).into());
-                }
-                Event::Offered(_) => drop(link.accept(&store)),
-                _ => {}
+                pending.pop_front();
             }
-            let received = match &event {
-                Event::Received(offer) => &store[..offer.len as usize],
-                _ => &[],
-            };
-            pending.extend(script(&event, received));
-        }
-        while let Some(say) = pending.front() {
-            let said = match say {
-                Say::Message(message) => link.send(message.clone()),
-                Say::Echo(bytes) => {
-                    source.clone_from(bytes);
-                    link.offer(now(), Payload::Echo, None, &source).map(drop)
-                }
-            };
-            if said.is_err() {
-                break;
+            while let Some(bytes) = link.transmit(now(), &source, &mut frame) {
+                line.write_all(bytes)?;
             }
-            pending.pop_front();
         }
-        while let Some(bytes) = link.transmit(now(), &source, &mut frame) {
-            line.write_all(bytes)?;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn is_timeout(kind: io::ErrorKind) -> bool {

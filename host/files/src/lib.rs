@@ -1,4 +1,5 @@
-//! Files: errors that name the file, reads of bounded size, atomic and private writes, SHA-256 and hexadecimal.
+//! Files: errors that name the file, reads of bounded size, atomic and private writes, SHA-256 and
+//! hexadecimal; escaping of text that others wrote.
 //!
 //! ```
 //! use gleaner_files::{hexadecimal, sha256, write_atomically};
@@ -15,6 +16,7 @@
 mod bounded;
 mod digest;
 mod private;
+mod text;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -23,11 +25,12 @@ use std::path::{Path, PathBuf};
 pub use bounded::{BoundedLines, TEXT_MAX, read_at_most, read_line, read_text};
 pub use digest::{GrowingHash, Prefix, hexadecimal, sha256, sha256_of};
 pub use private::{create_private, create_private_folder, make_private, write_private_atomically};
+pub use text::{is_interpreted, printable, printable_json, printable_lines};
 
 /// An error of the operating system, with the file or folder it concerns.
 #[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
+#[error("{}: {source}", printable(&path.to_string_lossy()))]
 pub struct FileError {
     pub path: PathBuf,
     pub source: io::Error,

@@ -42,6 +42,7 @@ mod reading {
     use anyhow::{Context, bail};
 
     use super::Args;
+    use gleaner_files::printable;
     use gleaner_sim::{ClientId, fleet};
     use gleaner_station::device::board::{self, Board};
     use gleaner_station::device::emulator::machine::Machine;
@@ -51,7 +52,6 @@ mod reading {
     use gleaner_station::device::probe::{Attached, Lister};
     use gleaner_station::fleet_file::{Entry, FleetFile};
     use gleaner_station::setup::shards;
-    use gleaner_station::text::printable;
 
     /// Between two reads; the board's buffer holds 1,024 bytes, some fifty lines.
     const PAUSE: Duration = Duration::from_millis(20);
@@ -133,7 +133,7 @@ mod reading {
 
     /// Escapes control characters in a line, which anybody who reached the board may have written.
     fn shown(line: &Line) -> String {
-        printable(&line.to_string())
+        printable(&line.to_string()).into_owned()
     }
 
     #[cfg(test)]

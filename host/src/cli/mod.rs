@@ -3,7 +3,8 @@
 //! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage, 3 a run is
 //! complete but a board's ledger differs from the modelled energy
 //! ([`gleaner_station::LEDGERS_DIFFER`]), 4 another
-//! worker has claimed the point of an experiment ([`POINT_TAKEN`]), 130 interrupted.
+//! worker has claimed the point of an experiment ([`POINT_TAKEN`]), and stopped by a signal: 129 SIGHUP,
+//! 130 Ctrl-C or SIGUSR1, 143 SIGTERM.
 
 use std::process::ExitCode;
 
@@ -55,7 +56,7 @@ pub const POINT_TAKEN: u8 = 4;
 /// Text about exit codes at the end of `--help`.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a run is complete but \
     a board's ledger differs from the modelled energy, 4 another worker has claimed the point of an \
-    experiment, 130 interrupted.";
+    experiment; stopped by a signal: 129 SIGHUP, 130 Ctrl-C or SIGUSR1, 143 SIGTERM.";
 
 /// Headings of `gleaner --help`, each with its commands.
 const GROUPS: [(&str, &[&str]); 5] = [

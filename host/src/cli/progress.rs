@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use gleaner_files::printable_lines;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use gleaner_sim::round::RoundLog;
@@ -87,7 +88,7 @@ impl Observer for Progress {
 
     fn notice(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(printable_lines(text)),
             None => errln!("{text}"),
         }
     }

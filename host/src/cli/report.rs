@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let complete = Completed::read(&directory)?;
             let boards = BoardsReport::read(&directory)?;
             let json = super::simulate::json(&scenario, &directory, &complete, boards.as_ref());
-            outln!("{json}");
+            outjson!(json);
             continue;
         }
         write_report(&directory)?;

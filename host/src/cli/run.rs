@@ -36,7 +36,7 @@ use gleaner_station::fleet_file::{FleetFile, find_in, write_private};
 use gleaner_station::link::faults::Faults;
 use gleaner_station::listener::{self, ListenerStatus};
 use gleaner_station::setup::Options;
-use gleaner_station::stop::{INTERRUPTED, Stop};
+use gleaner_station::stop::Stop;
 use gleaner_station::{BoardsReport, LEDGERS_DIFFER};
 
 /// Run rounds with the boards of a fleet.
@@ -288,7 +288,7 @@ impl Job<'_> {
             Err(_) if stop.is_requested() => {
                 let path = directory.path().display();
                 errln!("stopped; `cargo gleaner resume {path}` continues after the last round");
-                return Ok(ExitCode::from(INTERRUPTED));
+                return Ok(ExitCode::from(stop.exit_code()));
             }
             finished => finished?,
         };
@@ -296,6 +296,10 @@ impl Job<'_> {
         if finished.dropped_events > 0 {
             let (path, dropped) = (events.display(), finished.dropped_events);
             errln!("warning: {path}: {dropped} events were dropped");
+        }
+        // Printed even with --quiet, because it concerns security.
+        if let Some(rivalry) = two_boards(fleet, &calls) {
+            errln!("warning: {rivalry}");
         }
         write_report(directory)?;
         show(scenario, directory, &finished.outcome, output)?;
@@ -314,6 +318,20 @@ impl Job<'_> {
         }
         judge(directory)
     }
+}
+
+/// Returns the warning that two boards have the key of one client, if they do.
+fn two_boards(fleet: &FleetFile, calls: &ListenerStatus) -> Option<String> {
+    let counts = calls.counts();
+    let (client, rivalry) = counts.last_rivalry?;
+    let entry = fleet.clients.iter().find(|entry| entry.id == client)?;
+    let name = &entry.name;
+    Some(format!(
+        "two boards have the key of {name}: {} was kept, {} was refused ({} refused in all); give each board \
+         a client and a key of its own: `gleaner flash --board NAME`, or `gleaner fleet rekey --board \
+         {name}` with the wrong one switched off",
+        rivalry.kept, rivalry.refused, counts.rivals
+    ))
 }
 
 /// Writes the report of a run, and the file about its boards if it has any.
@@ -377,7 +395,7 @@ fn plain_lines(fleet: &FleetFile, calls: Arc<ListenerStatus>) -> Listener {
             let counts = calls.counts();
             if counts.rejected() >= worth_saying {
                 worth_saying = 16 * counts.rejected();
-                eprintln!("{:8.2} s  calls: {counts}", begin.elapsed().as_secs_f64());
+                errln!("{:8.2} s  calls: {counts}", begin.elapsed().as_secs_f64());
             }
             let dull = matches!(
                 what,

@@ -150,7 +150,7 @@ fn print(
 ) -> Result<(), OutputError> {
     let report = directory.file(RunDirectory::REPORT);
     if output.json {
-        outln!("{}", json(scenario, directory, outcome, boards));
+        outjson!(json(scenario, directory, outcome, boards));
         return Ok(());
     }
     if !output.quiet {

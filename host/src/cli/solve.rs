@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Cases::One(_) => reports.remove(0),
             Cases::List(_) => Value::Array(reports),
         };
-        outln!("{}", serde_json::to_string_pretty(&value)?);
+        outjson!(serde_json::to_string_pretty(&value)?);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
+use gleaner_files::{printable, printable_lines};
 use indicatif::{ProgressBar, ProgressStyle};
 use strum::VariantArray;
 
@@ -41,7 +42,7 @@ impl StudyArgs {
         let findings = study.read(runs)?;
         findings.write(runs.dir())?;
         if self.json {
-            outln!("{}", findings.json);
+            outjson!(findings.json);
             return Ok(());
         }
         out!("{}", findings.text);
@@ -167,7 +168,7 @@ impl Watcher for Watch {
         match &self.bar {
             Some(bar) => {
                 bar.set_position(self.done as u64);
-                bar.set_message(format!("{name}: {result}"));
+                bar.set_message(printable(&format!("{name}: {result}")).into_owned());
             }
             None if self.quiet => {}
             None => errln!("run {}/{}  {name}: {result}", self.done, self.total),
@@ -176,7 +177,7 @@ impl Watcher for Watch {
 
     fn notice(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(printable_lines(text)),
             None if self.quiet => {}
             None => errln!("{text}"),
         }

@@ -16,7 +16,7 @@ use gleaner_experiment::{Attempt, Plan, PointError, Runs, execute_point, run_dir
 use gleaner_sim::report::counted;
 use gleaner_sim::round::RoundLog;
 use gleaner_sim::run::Observer;
-use gleaner_station::stop::{INTERRUPTED, Stop};
+use gleaner_station::stop::Stop;
 
 /// Description of sweeps after the help.
 const ABOUT: &str = "\
@@ -48,8 +48,8 @@ A complete point is left as it is, an interrupted one continues from its last ch
 may be killed at any moment and started on any machine that sees DIR.
 
 Exit codes: 0 the point is complete; 1 it failed, and a retry fails again until the cause is fixed; 4
-another worker is executing it; 130 SIGUSR1, SIGTERM or Ctrl-C stopped it at a checkpoint, and the same
-command continues there.";
+another worker is executing it; 129 SIGHUP, 130 Ctrl-C or SIGUSR1, 143 SIGTERM stopped it at a
+checkpoint, and the same command continues there.";
 
 /// A sweep file and where to run it, or one step.
 #[derive(Debug, clap::Args)]
@@ -230,7 +230,7 @@ fn point(args: &PointArgs) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Err(error @ PointError::Taken { .. }) => (POINT_TAKEN, error),
-        Err(error @ PointError::Paused { .. }) => (INTERRUPTED, error),
+        Err(error @ PointError::Paused { .. }) => (worker.stop.exit_code(), error),
         Err(error) => (1, error),
     };
     errln!("point {} ({}): {}", args.number, point.id, error.in_full());

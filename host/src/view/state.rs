@@ -264,6 +264,7 @@ impl ViewState {
             }
             EventKind::Reconciled { .. }
             | EventKind::Crashed { .. }
+            | EventKind::Contended { .. }
             | EventKind::LedgerDiffers { .. }
             | EventKind::LedgerRefused { .. }
             | EventKind::Implausible { .. }

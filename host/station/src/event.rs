@@ -4,7 +4,7 @@ use gleaner_shared::energy::{Snapshot, Spent};
 use gleaner_shared::wire::message::{Crash, Report};
 use serde::{Deserialize, Serialize};
 
-use super::text::printable;
+use gleaner_files::printable;
 use gleaner_sim::ClientId;
 
 /// An event of one client.
@@ -25,18 +25,19 @@ impl Event {
     pub fn printable(mut self) -> Self {
         match &mut self.what {
             EventKind::Connected { board, build, .. } => {
-                *board = printable(board);
-                *build = printable(build);
+                *board = printable(board).into_owned();
+                *build = printable(build).into_owned();
             }
+            EventKind::Opened { place } => *place = printable(place).into_owned(),
             EventKind::Crashed { place, message, .. } => {
-                *place = printable(place);
-                *message = printable(message);
+                *place = printable(place).into_owned();
+                *message = printable(message).into_owned();
             }
             EventKind::Gone { reason }
             | EventKind::Refused { reason, .. }
             | EventKind::Lost { reason }
             | EventKind::Missing { reason }
-            | EventKind::Absent { reason, .. } => *reason = printable(reason),
+            | EventKind::Absent { reason, .. } => *reason = printable(reason).into_owned(),
             _ => {}
         }
         self
@@ -77,6 +78,13 @@ pub enum EventKind {
         reason: String,
         /// Refusals for this reason on this line so far.
         #[serde(default = "once")]
+        times: u64,
+    },
+    /// Two boards have the client's key: one keeps its line, and the other is refused.
+    Contended {
+        kept: String,
+        refused: String,
+        /// Refusals so far.
         times: u64,
     },
     /// The session ended, but the line did not.
@@ -313,6 +321,7 @@ impl EventKind {
             | Self::Connected { .. }
             | Self::Crashed { .. }
             | Self::Refused { .. }
+            | Self::Contended { .. }
             | Self::Lost { .. }
             | Self::Flash { .. }
             | Self::Sending { .. }
@@ -355,6 +364,14 @@ impl EventKind {
             }
             Self::Refused { reason, times: 1 } => format!("refused: {reason}"),
             Self::Refused { reason, times } => format!("refused {times} times: {reason}"),
+            Self::Contended {
+                kept,
+                refused,
+                times,
+            } => format!(
+                "TWO BOARDS HAVE ITS KEY: {kept} is kept, {refused} is refused ({times} times); give \
+                 each board a key and a client of its own (`gleaner flash`)"
+            ),
             Self::Lost { reason } => format!("session lost: {reason}"),
             Self::Flash {
                 erases,

@@ -633,7 +633,11 @@ impl Fleet for StationFleet {
 
 /// Returns the modelled waiting energy for the computing time that the board booked.
 fn expected_waiting(cost: &CostModel, blank: &wire::Order, report: &Report) -> PicoJoules {
-    let starts = cost.compute.per_epoch.0 * u64::from(report.epochs);
+    let starts = cost
+        .compute
+        .per_epoch
+        .0
+        .saturating_mul(report.epochs.into());
     let running = report.spent.compute().0.saturating_sub(starts);
     let per_cycle = cost.compute.femtojoules_per_cycle.max(1);
     let cycles = u128::from(running) * 1_000 / u128::from(per_cycle);

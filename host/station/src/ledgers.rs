@@ -59,14 +59,14 @@ pub struct BoardLedger {
 
 impl BoardLedger {
     fn add(&mut self, round: &Self) {
-        self.rounds += round.rounds;
+        self.rounds = self.rounds.saturating_add(round.rounds);
         self.harvest.add(round.harvest);
         self.radio.add(round.radio);
         self.compute.add(round.compute);
         self.waiting.add(round.waiting);
-        self.cycles += round.cycles;
-        self.steps += round.steps;
-        self.unequal += round.unequal;
+        self.cycles = self.cycles.saturating_add(round.cycles);
+        self.steps = self.steps.saturating_add(round.steps);
+        self.unequal = self.unequal.saturating_add(round.unequal);
     }
 
     /// Returns the counted cycles per sample and epoch.

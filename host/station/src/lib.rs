@@ -80,7 +80,6 @@ pub mod setup;
 mod standing;
 pub mod stop;
 pub mod stored_updates;
-pub mod text;
 
 pub use board::Handle;
 pub use boards_report::{BoardsReport, LEDGERS_DIFFER, mismatched_boards};

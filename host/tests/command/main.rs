@@ -8,6 +8,7 @@ mod fleet;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod golden;
+mod hostile_inputs;
 mod instances;
 mod manual;
 mod output;
@@ -16,6 +17,8 @@ mod privacy;
 mod process;
 mod rekey;
 mod resume;
+#[cfg(unix)]
+mod signals;
 mod support;
 mod trust;
 mod validation;

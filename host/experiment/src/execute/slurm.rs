@@ -208,10 +208,10 @@ while [ "$code" -gt 128 ] && kill -0 "$worker" 2>/dev/null; do
     wait "$worker"
     code=$?
 done
-# 138: the signal came before the worker had a handler. The last task of an array has the array's
+# 138: the signal came before the worker had a handler. 143: the time was up before the checkpoint. The last task of an array has the array's
 # own number as its SLURM_JOB_ID, by which all tasks would queue again.
 case "$limit $code" in
-'near 130' | 'near 138') scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID" ;;
+'near 130' | 'near 138' | 'near 143') scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID" ;;
 esac
 exit "$code"
 "#,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gleaner_files::FileError;
+use gleaner_files::{FileError, printable};
 use strum::VariantArray;
 
 use super::catalogue::{DatasetKind, sets};
@@ -16,7 +16,7 @@ pub enum DataError {
     #[error(transparent)]
     File(#[from] FileError),
     /// The content of a file is not what its name promises; `offset` counts uncompressed bytes.
-    #[error("{}, byte {offset}: expected {expected}, found {found}", path.display())]
+    #[error("{}, byte {offset}: expected {expected}, found {found}", printable(&path.to_string_lossy()))]
     Malformed {
         path: PathBuf,
         offset: usize,

@@ -76,7 +76,8 @@ pub fn svg(table: &Table, title: &str) -> String {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
+    gleaner_files::printable_lines(text)
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
 }

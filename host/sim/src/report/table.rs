@@ -1,5 +1,7 @@
 //! Tables for the terminal and for pages.
 
+use gleaner_files::printable;
+
 use super::text::escape;
 
 /// Rows of text under a header; the first column is aligned left, the others right.
@@ -30,10 +32,16 @@ impl Table {
     #[must_use]
     pub fn to_text(&self) -> String {
         let columns = self.header.len();
+        let shown = |row: &Vec<String>| {
+            row.iter()
+                .map(|cell| printable(cell).into_owned())
+                .collect()
+        };
+        let header: Vec<String> = shown(&self.header);
+        let rows: Vec<Vec<String>> = self.rows.iter().map(shown).collect();
         let width = |column: usize| {
-            self.rows
-                .iter()
-                .chain([&self.header])
+            rows.iter()
+                .chain([&header])
                 .filter_map(|row| row.get(column))
                 .map(|cell| cell.chars().count())
                 .max()
@@ -56,17 +64,18 @@ impl Table {
             format!("{}\n", cells.join("  ").trim_end())
         };
         let rule: usize = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
-        let mut text = line(&self.header);
+        let mut text = line(&header);
         text.push_str(&format!("{}\n", "-".repeat(rule)));
-        text.extend(self.rows.iter().map(line));
+        text.extend(rows.iter().map(line));
         text
     }
 
     /// Writes the table as Markdown.
     #[must_use]
     pub fn to_markdown(&self) -> String {
+        let cell = |cell: &String| printable(cell).replace('|', "\\|");
         let line = |row: &Vec<String>| {
-            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            let cells: Vec<String> = row.iter().map(cell).collect();
             format!("| {} |\n", cells.join(" | "))
         };
         let rule = "---|".repeat(self.header.len());
@@ -112,6 +121,18 @@ mod tests {
                 .to_html()
                 .contains("<td>channel-allocate</td><td>17.4</td>")
         );
+    }
+
+    #[test]
+    fn cells_draw_nothing_on_a_terminal_and_add_no_line() {
+        let mut table = Table::new(&["class", "n"]);
+        table.row(vec!["a\u{1b}[2J\nb\u{202e}".into(), "1".into()]);
+        for text in [table.to_text(), table.to_markdown()] {
+            assert!(text.contains("a\\u{1b}[2J\\u{a}b\\u{202e}"), "{text}");
+            assert_eq!(text.lines().count(), 3);
+        }
+        let html = table.to_html();
+        assert!(html.contains("a\\u{1b}[2J"), "{html}");
     }
 
     #[test]

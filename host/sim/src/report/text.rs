@@ -1,8 +1,11 @@
 //! Words and signs that pages, tables and drawings have in common.
 
-/// Replaces what has a meaning in HTML and XML.
+use gleaner_files::printable_lines;
+
+/// Replaces what has a meaning in HTML and XML, and escapes letters that a page would hide or reorder.
 pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
+    printable_lines(text)
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")

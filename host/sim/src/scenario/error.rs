@@ -33,7 +33,10 @@ pub enum ScenarioError {
         message: String,
     },
     /// A key that does not exist.
-    #[error("{origin}: unknown key `{key}`{suggestion} (`gleaner config explain` lists all keys)")]
+    #[error(
+        "{origin}: unknown key `{}`{suggestion} (`gleaner config explain` lists all keys)",
+        gleaner_files::printable(key)
+    )]
     UnknownKey {
         /// The file or option it came from.
         origin: String,

@@ -21,6 +21,7 @@ use crate::cli::board::emulated_board;
 use crate::cli::fleet::OptionalFleetArgs;
 use crate::cli::print::OutputError;
 use crate::cli::scenario::ScenarioArgs;
+use gleaner_files::printable;
 use gleaner_learn::train::FixedModel;
 use gleaner_sim::fleet::{load_data, shape};
 use gleaner_sim::round::settings::cost_model;
@@ -31,7 +32,6 @@ use gleaner_station::device::emulator::figures::{StackDepth, keep};
 use gleaner_station::device::emulator::prepare;
 use gleaner_station::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_station::device::image::Program;
-use gleaner_station::text::printable;
 
 use self::keys::DeviceKeys;
 use self::shards::{Ink, Shard};
@@ -196,7 +196,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         device,
     );
     if args.json {
-        outln!("{}", serde_json::to_string_pretty(&figures)?);
+        outjson!(serde_json::to_string_pretty(&figures)?);
     } else {
         print(&figures)?;
     }
@@ -296,8 +296,8 @@ fn figures(
     let floor_s = network.exact_bytes() as f64 * UART.0 / UART.1;
     let (stack_bytes, stack_used_bytes) = result.stack_bytes;
     Figures {
-        board: printable(&result.about.board),
-        build: printable(&result.about.build),
+        board: printable(&result.about.board).into_owned(),
+        build: printable(&result.about.build).into_owned(),
         network: network.to_string(),
         samples: report.samples,
         epochs: report.epochs,

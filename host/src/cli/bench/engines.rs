@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         rows.push(measure(args, engine, workers, rounds, folder)?);
     }
     if args.json {
-        outln!("{}", serde_json::Value::from(rows));
+        outjson!(serde_json::Value::from(rows));
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new(&[

@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         figures: bench.figures(model.as_ref(), &set.train, epochs),
     };
     if args.json {
-        outln!("{}", serde_json::to_string_pretty(&report)?);
+        outjson!(serde_json::to_string_pretty(&report)?);
     } else {
         let Report {
             model,

@@ -169,19 +169,16 @@ fn info_json(name: &str) -> anyhow::Result<()> {
     let classes: Vec<String> = (0..set.classes)
         .map(|class| set.class_name(class))
         .collect();
-    outln!(
-        "{}",
-        serde_json::json!({
-            "name": set.name,
-            "inputs": set.inputs(),
-            "steps": set.shape.height,
-            "classes": classes,
-            "train": counts(&set.train),
-            "test": counts(&set.test),
-            "clients": set.owners.as_ref().map(|owners| &owners.names),
-            "header": header,
-        })
-    );
+    outjson!(serde_json::json!({
+        "name": set.name,
+        "inputs": set.inputs(),
+        "steps": set.shape.height,
+        "classes": classes,
+        "train": counts(&set.train),
+        "test": counts(&set.test),
+        "clients": set.owners.as_ref().map(|owners| &owners.names),
+        "header": header,
+    }));
     Ok(())
 }
 

@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             None => serde_json::json!(table.counts),
             Some(row) => serde_json::json!({"clients": table.counts, "validation": row}),
         };
-        outln!("{counts}");
+        outjson!(counts);
     } else {
         out!("{table}");
     }

@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         write_atomically(out, csv(&found, &log.marks).as_bytes())?;
     }
     if args.json {
-        outln!("{}", as_json(&found));
+        outjson!(as_json(&found));
     } else {
         out!("{}", alignment_table(&found, &log.marks).to_text());
     }

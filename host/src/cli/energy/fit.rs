@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let found = args.measurement.fitted()?;
     write_atomically(&args.out, found.profile.to_toml().as_bytes())?;
     if args.json {
-        outln!("{}", as_json(&found));
+        outjson!(as_json(&found));
         return Ok(ExitCode::SUCCESS);
     }
     out!("{}", coefficients_table(&found.profile).to_text());

@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         view.draw(path)?;
     }
     if args.json {
-        outln!("{}", serde_json::to_string_pretty(&view.to_json())?);
+        outjson!(serde_json::to_string_pretty(&view.to_json())?);
     } else if args.csv {
         outln!("round,t_s,income_j");
         for (at, income_j) in view.incomes_j.iter().enumerate() {
@@ -97,7 +97,7 @@ fn list(json: bool) -> anyhow::Result<ExitCode> {
             json!({"name": trace.name, "source": source, "about": trace.about})
         };
         let all: Vec<_> = builtin::ALL.iter().map(of).collect();
-        outln!("{}", serde_json::to_string_pretty(&all)?);
+        outjson!(serde_json::to_string_pretty(&all)?);
     } else {
         for trace in builtin::ALL {
             outln!("builtin:{:<24} {}", trace.name, trace.about);

@@ -113,7 +113,7 @@ fn print(args: &Args, trace: &AnyTrace, summary: &Summary) -> anyhow::Result<()>
         object["charge_c"] = json!(charge_c);
         object["mean_w"] = json!(summary.mean_w());
         object["out"] = json!(args.out);
-        outln!("{}", serde_json::to_string_pretty(&object)?);
+        outjson!(serde_json::to_string_pretty(&object)?);
         return Ok(());
     }
     outln!(

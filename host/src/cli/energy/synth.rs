@@ -166,7 +166,7 @@ fn print(args: &Args, recipe: &Recipe) -> anyhow::Result<()> {
             "energy_j": energy_j, "voltage_v": recipe.truth.voltage_v, "gaps": recipe.gaps,
             "synthetic": true,
         });
-        outln!("{}", serde_json::to_string_pretty(&object)?);
+        outjson!(serde_json::to_string_pretty(&object)?);
         return Ok(());
     }
     outln!(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::FleetArgs;
+use crate::cli::print::OutputError;
 use gleaner_station::fleet_file::{Entry, KeyStore};
 use gleaner_station::link::Endpoint;
 use gleaner_station::service::ServiceError;
@@ -69,15 +70,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let name = &entry.name;
         let say = |words: &str| {
             if !args.json {
-                println!("{name:<width$}  {words}");
+                outln!("{name:<width$}  {words}");
             }
+            Ok::<_, OutputError>(())
         };
         let patience = Duration::from_secs(args.patience_s);
         let rotated = runtime.block_on(rotate(&keys, entry, patience));
         match &rotated {
-            Ok(0) => say("rekeyed: it gets the new key at its next start"),
-            Ok(generation) => say(&format!("rekeyed: generation {generation}")),
-            Err(reason) => say(&format!("NOT rekeyed: {reason}")),
+            Ok(0) => say("rekeyed: it gets the new key at its next start")?,
+            Ok(generation) => say(&format!("rekeyed: generation {generation}"))?,
+            Err(reason) => say(&format!("NOT rekeyed: {reason}"))?,
         }
         outcomes.push(Outcome {
             name: name.clone(),
@@ -88,7 +90,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         });
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&outcomes)?);
+        outjson!(serde_json::to_string_pretty(&outcomes)?);
     }
     Ok(match outcomes.iter().all(|outcome| outcome.rekeyed) {
         true => ExitCode::SUCCESS,
@@ -101,7 +103,7 @@ async fn rotate(keys: &KeyStore, entry: &Entry, patience: Duration) -> anyhow::R
     match entry.place() {
         Some(place) => {
             let endpoint = Endpoint::new(place);
-            let mut watch = |step| eprintln!("{}: {step}", entry.name);
+            let mut watch = |step| errln!("{}: {step}", entry.name);
             Ok(rekey(keys, entry, &endpoint, patience, &mut watch).await?)
         }
         None if entry.link.is_simulated() => {

@@ -14,6 +14,7 @@ use anyhow::Context;
 
 use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
+use gleaner_files::printable;
 use gleaner_learn::data::{Dataset, picture};
 use gleaner_shared::wire::message::SamplePlace;
 use gleaner_sim::fleet::{load_data, shape};
@@ -22,7 +23,6 @@ use gleaner_station::fleet_file::{Entry, FleetFile, Place};
 use gleaner_station::link::Endpoint;
 use gleaner_station::service::infer::{Answer, Question, infer};
 use gleaner_station::setup::{shards, start_machine};
-use gleaner_station::text::printable;
 use models::Known;
 use table::Row;
 
@@ -153,7 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         })
         .collect();
     match args.json {
-        true => outln!("{}", serde_json::to_string_pretty(&rows)?),
+        true => outjson!(serde_json::to_string_pretty(&rows)?),
         false => table::print(&rows)?,
     }
     let refused = |answer: &Answer| matches!(answer, Answer::Refused(_));

@@ -1,7 +1,7 @@
 //! Answers as a table, and as rows of JSON.
 
+use gleaner_files::printable;
 use gleaner_station::service::infer::{Answer, Question};
-use gleaner_station::text::printable;
 use serde::Serialize;
 
 use super::models::Known;

@@ -4,7 +4,8 @@ use std::future::{Future, pending};
 use std::io;
 use std::time::Duration;
 
-use gleaner_shared::wire::link::{Greeting, SendError};
+use gleaner_shared::wire::link::{self, Greeting, SendError};
+use gleaner_sim::ClientId;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, sleep_until};
@@ -12,7 +13,9 @@ use tokio::time::{Instant, sleep_until};
 use super::session::{Action, Answer, Input, Machine, Profile, Request, Want};
 use super::{Closing, Command, ConfirmedState, Identity, RoundWork, SessionError, WorkResult};
 use crate::bus::EventSender;
+use crate::event::{Event, EventKind};
 use crate::link::Endpoint;
+use crate::link::incoming::Rivalry;
 use crate::peer::Peer;
 
 /// Between two checks whether the queue of a line has room again, which a board that died has filled,
@@ -35,6 +38,7 @@ async fn run(
         Err(_) => return,
     };
     let machine = Machine::new(Profile::from(&identity), confirmed);
+    let (client, endpoint) = (identity.client, identity.endpoint.clone());
     let line = Line {
         peer,
         endpoint: identity.endpoint,
@@ -69,6 +73,7 @@ async fn run(
             },
             () = given_up(&mut task.responder) => task.tell(Input::Recalled),
             input = task.line.next(opens_at) => task.tell(input),
+            rivalry = endpoint.rivalry() => task.contended(client, &rivalry),
             () = sleep_until(wakes_at.unwrap_or(task.epoch)), if wakes_at.is_some() => {
                 task.tell(Input::Time);
             }
@@ -246,6 +251,19 @@ impl Task {
         self.queue();
     }
 
+    /// Publishes that a second device has the board's key.
+    fn contended(&self, client: ClientId, rivalry: &Rivalry) {
+        self.events.publish(Event {
+            client,
+            round: None,
+            what: EventKind::Contended {
+                kept: rivalry.kept.to_string(),
+                refused: rivalry.refused.to_string(),
+                times: rivalry.times,
+            },
+        });
+    }
+
     /// Queues what the machine wants to send, as far as there is room.
     fn queue(&mut self) {
         while let Some(want) = self.machine.wants() {
@@ -306,6 +324,11 @@ impl Line {
                 Err(io::Error::other("the board connected again, on another line"))
             }
         };
+        match &event {
+            Ok(link::Event::Connected(_)) => self.endpoint.hold(true),
+            Ok(link::Event::Lost(_)) | Err(_) => self.endpoint.hold(false),
+            Ok(_) => {}
+        }
         match event {
             Ok(event) => Input::of(event, || self.peer.take_received()),
             Err(error) => Input::Gone {
@@ -352,11 +375,9 @@ mod tests {
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::Timing;
     use gleaner_shared::wire::message::RunId;
-    use gleaner_sim::ClientId;
 
     use super::*;
     use crate::bus;
-    use crate::event::{Event, EventKind};
     use crate::fleet_file::Place;
 
     #[tokio::test]

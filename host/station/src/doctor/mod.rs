@@ -24,7 +24,7 @@ use crate::link::Endpoint;
 use crate::link::serial::SerialError;
 use crate::listener::{self, ExpectedBoards, ListenError, Listener, ListenerTask};
 use crate::setup::{SetupError, shards, start_machine};
-use crate::text::printable;
+use gleaner_files::printable;
 use gleaner_learn::data::Dataset;
 use gleaner_shared::energy::Pace;
 use gleaner_sim::run::new_id;
@@ -261,20 +261,29 @@ async fn talk(
         firmware_finding(entry, &greeting.about, network),
         shard_finding(entry, &greeting.about, network, shard),
     ];
-    let arrived = std::iter::from_fn(|| receiver.try_next());
-    findings.extend(flash_finding(entry, arrived.map(|event| event.what)));
+    let arrived: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+    let whats = arrived.iter().map(|event| event.what.clone());
+    findings.extend(flash_finding(entry, whats));
     if options.echo_bytes > 0 {
         findings.push(echo(entry, &board, &greeting.about, options).await);
     }
     findings.extend(
-        std::iter::from_fn(|| receiver.try_next()).filter_map(|event| crash_finding(entry, event)),
+        arrived
+            .into_iter()
+            .chain(std::iter::from_fn(|| receiver.try_next()))
+            .filter_map(|event| event_finding(entry, event)),
     );
     findings
 }
 
-/// Returns the crash that the board reports, if it does.
-fn crash_finding(entry: &Entry, event: Event) -> Option<Finding> {
+/// Returns the crash that the board reports, or that another board has its key.
+fn event_finding(entry: &Entry, event: Event) -> Option<Finding> {
     let event = event.printable();
+    if matches!(event.what, EventKind::Contended { .. }) {
+        let fix = "switch one of them off, or flash it as another client: `gleaner flash` writes each \
+                   client's own key";
+        return Some(Finding::bad(entry, "key", event.what.words(), fix));
+    }
     matches!(event.what, EventKind::Crashed { .. }).then(|| {
         let fix =
             "reported once: check the power supply if it failed, else report this line as a bug";
@@ -307,7 +316,8 @@ fn session_finding(entry: &Entry, greeting: &Greeting) -> Finding {
 
 fn firmware_finding(entry: &Entry, about: &About, network: Shape) -> Finding {
     const CHECK: &str = "firmware";
-    let seen = printable(&format!("{} on {}", about.build, about.board));
+    let seen = format!("{} on {}", about.build, about.board);
+    let seen = printable(&seen);
     let built = about.shape.sizes();
     if built == network {
         return Finding::good(entry, CHECK, seen);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use gleaner_files::hexadecimal;
+use gleaner_files::{hexadecimal, is_interpreted, printable};
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::{HostKeys, Key};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -352,6 +352,14 @@ impl Entry {
         if self.key.is_none() && (self.next_key.is_some() || self.key_generation > 0) {
             let what = "key_generation and next_key need key beside them";
             return Err(InvalidField::new("key", what));
+        }
+        if self.name.chars().any(is_interpreted) {
+            let what = format!(
+                "name = {:?} has control characters, or marks that hide or reorder letters; use letters \
+                 and digits",
+                printable(&self.name)
+            );
+            return Err(InvalidField::new("name", what));
         }
         self.check_profile()?;
         if self.baud == 0 {

@@ -76,7 +76,10 @@ pub enum FleetFileError {
         source: InvalidField,
     },
     /// One client is invalid; its table begins at `line`.
-    #[error("{file}, line {line}: client \"{name}\": {source}")]
+    #[error(
+        "{file}, line {line}: client \"{}\": {source}",
+        gleaner_files::printable(name)
+    )]
     Entry {
         file: String,
         line: usize,
@@ -481,6 +484,23 @@ mod tests {
             found.starts_with("fleet.toml, line 11: client \"spare\": "),
             "{found}"
         );
+    }
+
+    #[test]
+    fn names_with_control_characters_are_refused_and_shown_escaped() {
+        for (name, shown) in [
+            (r"a\u001b[2Jb", "\\u{1b}[2J"),
+            (r"a\nerror: b", "\\u{a}error"),
+            (r"a\u202eb", "\\u{202e}"),
+        ] {
+            let found =
+                complaint(&MIXED.replace("name = \"spare\"", &format!("name = \"{name}\"")));
+            assert!(found.contains(shown), "{found}");
+            assert!(
+                !found.contains(|it| gleaner_files::is_interpreted(it)),
+                "{found:?}"
+            );
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 use crate::fleet_file::Place;
 use faults::{FaultCounters, Faults};
-use incoming::Incoming;
+use incoming::{Incoming, Rivalry};
 use memory::MemoryListener;
 
 /// An open line. A read of zero bytes, like an error, means that the peer closed it.
@@ -117,6 +117,21 @@ impl Endpoint {
             None => link,
             Some((faults, counters)) => Box::new(faults.wrap(link, attempt, Arc::clone(counters))),
         })
+    }
+
+    /// Notes that a session on a line of the other side is open, or that line or session are gone.
+    pub fn hold(&self, is_open: bool) {
+        if let Peer::Incoming(incoming) = &self.peer {
+            incoming.hold(is_open);
+        }
+    }
+
+    /// Waits until a line was refused because a second device has the board's key.
+    pub async fn rivalry(&self) -> Rivalry {
+        match &self.peer {
+            Peer::Incoming(incoming) => incoming.rivalry().await,
+            Peer::At(_) | Peer::Memory(_) => std::future::pending().await,
+        }
     }
 
     /// Waits until the other side has opened a newer line.

@@ -115,9 +115,9 @@ impl ExpectedBoards {
         }
     }
 
-    /// Returns the slot for the connections of an identified board.
-    pub(super) fn line_at(&self, at: usize) -> Option<&Incoming> {
-        self.0.get(at).map(|board| &board.line)
+    /// Returns the client of an identified board, and the slot for its connections.
+    pub(super) fn line_at(&self, at: usize) -> Option<(ClientId, &Incoming)> {
+        self.0.get(at).map(|board| (board.client, &board.line))
     }
 }
 

@@ -6,7 +6,10 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gleaner_shared::wire::message::DeviceId;
+use gleaner_sim::ClientId;
 use serde::Serialize;
+
+use crate::link::incoming::Rivalry;
 
 /// How a handshake ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(super) enum Outcome {
     NoKey(DeviceId),
     /// A board's greeting came from firmware of another protocol version.
     OtherVersion,
+    /// A second device proved this board's key.
+    Rival(ClientId, Rivalry),
     /// The other side closed the connection first.
     HungUp,
     /// The connection was closed for a newer one.
@@ -50,6 +55,8 @@ pub struct ConnectionCounts {
     pub keyless: u64,
     /// Connections of boards with firmware of another protocol version.
     pub other_versions: u64,
+    /// Connections of a second device with a board's key, or of lines that displaced each other.
+    pub rivals: u64,
     /// Connections that the other side closed before its greeting.
     pub hung_up: u64,
     /// Connections that were closed for newer ones.
@@ -58,6 +65,9 @@ pub struct ConnectionCounts {
     pub delayed: u64,
     /// Most connections without a greeting at any one time.
     pub max_half_open: usize,
+    /// The board whose key a second device proved last, and both devices.
+    #[serde(skip)]
+    pub last_rivalry: Option<(ClientId, Rivalry)>,
     /// The chip number in the last greeting of an unknown board.
     #[serde(skip)]
     pub last_unknown: Option<DeviceId>,
@@ -70,7 +80,7 @@ impl ConnectionCounts {
         self.reasons().iter().map(|(times, _)| times).sum()
     }
 
-    fn reasons(&self) -> [(u64, &'static str); 8] {
+    fn reasons(&self) -> [(u64, &'static str); 9] {
         [
             (self.silent, "silent"),
             (self.replayed, "with a recorded greeting"),
@@ -78,6 +88,7 @@ impl ConnectionCounts {
             (self.unknown_keys, "with an unknown key"),
             (self.keyless, "without a key"),
             (self.other_versions, "with other firmware"),
+            (self.rivals, "with the key of another board"),
             (self.hung_up, "hung up"),
             (self.evicted, "evicted"),
         ]
@@ -92,12 +103,16 @@ impl ConnectionCounts {
             Outcome::UnknownKey(_) => &mut self.unknown_keys,
             Outcome::NoKey(_) => &mut self.keyless,
             Outcome::OtherVersion => &mut self.other_versions,
+            Outcome::Rival(..) => &mut self.rivals,
             Outcome::HungUp => &mut self.hung_up,
             Outcome::Evicted => &mut self.evicted,
         };
         *counter += 1;
         if let Outcome::UnknownKey(device) | Outcome::NoKey(device) = outcome {
             self.last_unknown = Some(device);
+        }
+        if let Outcome::Rival(client, rivalry) = outcome {
+            self.last_rivalry = Some((client, rivalry));
         }
     }
 }
@@ -176,6 +191,7 @@ impl fmt::Display for ListenerStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::incoming::Caller;
 
     #[test]
     fn every_outcome_is_counted_once_and_shown() {
@@ -183,6 +199,15 @@ mod tests {
         assert_eq!(status.to_string(), "does not listen");
         status.set_address(SocketAddr::from(([127, 0, 0, 1], 9)));
         let device = DeviceId([0xAB; 12]);
+        let caller = Caller {
+            device,
+            from: SocketAddr::from(([127, 0, 0, 1], 8)),
+        };
+        let rivalry = Rivalry {
+            kept: caller,
+            refused: caller,
+            times: 1,
+        };
         for outcome in [
             Outcome::Accepted,
             Outcome::Silent,
@@ -191,6 +216,7 @@ mod tests {
             Outcome::UnknownKey(device),
             Outcome::NoKey(device),
             Outcome::OtherVersion,
+            Outcome::Rival(ClientId(2), rivalry),
             Outcome::HungUp,
             Outcome::Evicted,
         ] {
@@ -200,14 +226,15 @@ mod tests {
         let counts = status.counts();
         assert_eq!(
             (counts.connections, counts.accepted, counts.rejected()),
-            (9, 1, 8)
+            (10, 1, 9)
         );
         assert_eq!(counts.max_half_open, 3);
+        assert_eq!(counts.last_rivalry, Some((ClientId(2), rivalry)));
         assert_eq!(
             status.to_string(),
-            "listens on 127.0.0.1:9: 1 accepted, 8 rejected: 1 silent, 1 with a recorded greeting, \
-             1 noisy, 1 with an unknown key, 1 without a key, 1 with other firmware, 1 hung up, 1 \
-             evicted; the last unknown chip number is abababababababababababab"
+            "listens on 127.0.0.1:9: 1 accepted, 9 rejected: 1 silent, 1 with a recorded greeting, \
+             1 noisy, 1 with an unknown key, 1 without a key, 1 with other firmware, 1 with the key of \
+             another board, 1 hung up, 1 evicted; the last unknown chip number is abababababababababababab"
         );
     }
 }

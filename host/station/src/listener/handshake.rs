@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use gleaner_shared::wire::frame::DELIMITER;
-use gleaner_shared::wire::link::{Answer, Inquiry};
-use gleaner_shared::wire::message::Refusal;
+use gleaner_shared::wire::link::{Answer, Claim, Inquiry};
+use gleaner_shared::wire::message::{DeviceId, Refusal};
 use gleaner_shared::wire::{FrameBuffer, Nonce};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{interval, timeout};
@@ -45,11 +45,22 @@ pub(super) async fn run(
     };
     let ended = timeout(PATIENCE, handshake.run(&mut link, boards)).await;
     match ended {
-        Ok(Ok(Greeting::Board { at, rest })) => {
-            if let Some(line) = boards.line_at(at) {
-                line.put(with_rest(link, rest), from);
+        Ok(Ok(Greeting::Board { at, device, rest })) => {
+            let Some((client, line)) = boards.line_at(at) else {
+                return Outcome::Accepted;
+            };
+            match line.admit(device, from) {
+                Ok(()) => {
+                    line.put(with_rest(link, rest));
+                    Outcome::Accepted
+                }
+                Err(rivalry) => {
+                    // The other side may have closed the connection.
+                    let _ =
+                        timeout(PATIENCE, link.write_all(&refusal(Refusal::UnknownDevice))).await;
+                    Outcome::Rival(client, rivalry)
+                }
             }
-            Outcome::Accepted
         }
         Ok(Ok(Greeting::Other(outcome))) => outcome,
         Ok(Err(_)) | Err(_) if handshake.replayed => Outcome::Replayed,
@@ -69,8 +80,12 @@ fn with_rest(link: Box<dyn ByteStream>, rest: Vec<u8>) -> Box<dyn ByteStream> {
 
 /// The sender of a greeting.
 enum Greeting {
-    /// The board of this index, and the bytes that followed its greeting.
-    Board { at: usize, rest: Vec<u8> },
+    /// The board of this index, its chip, and the bytes that followed its greeting.
+    Board {
+        at: usize,
+        device: DeviceId,
+        rest: Vec<u8>,
+    },
     /// Not an expected board.
     Other(Outcome),
 }
@@ -107,11 +122,12 @@ impl Handshake {
                 Some(room) => room,
                 None => return Ok(Greeting::Other(Outcome::Noisy)),
             };
-            while let Some(answer) = self.inquiry.receive(&mut bytes, |it| boards.identify(it)) {
+            let judge = |claim: &Claim<'_>| boards.identify(claim).map(|at| (at, claim.device));
+            while let Some(answer) = self.inquiry.receive(&mut bytes, judge) {
                 match answer {
-                    Answer::Greeted(Ok(at)) => {
+                    Answer::Greeted(Ok((at, device))) => {
                         let rest = bytes.to_vec();
-                        return Ok(Greeting::Board { at, rest });
+                        return Ok(Greeting::Board { at, device, rest });
                     }
                     Answer::Greeted(Err((outcome, reason))) => {
                         // The other side may have closed the connection.
@@ -146,7 +162,6 @@ mod tests {
     use gleaner_shared::units::Micros;
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::{DeviceLink, Timing};
-    use gleaner_shared::wire::message::DeviceId;
     use gleaner_sim::ClientId;
     use tokio::io::{DuplexStream, duplex};
 
@@ -266,6 +281,29 @@ mod tests {
         let waiting = boards.line_of(ClientId(0)).unwrap();
         let nothing = timeout(Duration::from_secs(60), waiting.wait()).await;
         assert!(nothing.is_err(), "the replayed connection was accepted");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_second_device_with_a_boards_key_is_refused_and_counted() {
+        let boards = boards();
+        let incoming = boards.line_of(ClientId(0)).unwrap();
+        let stay = async |mut line: DuplexStream| {
+            let greeting = answer(&mut line, Key::new(KEY), CHIP).await;
+            line.write_all(&greeting).await.unwrap();
+            line
+        };
+        let (outcome, _far) = call(&boards, 1, stay).await;
+        assert_eq!(outcome, Outcome::Accepted);
+        let _line = incoming.take().await;
+        incoming.hold(true);
+        let other = DeviceId([2; 12]);
+        let client = async |line| greet(line, Key::new(KEY), other).await;
+        let (outcome, (_, reply)) = call(&boards, 2, client).await;
+        assert!(
+            matches!(outcome, Outcome::Rival(ClientId(0), it) if it.kept.device == CHIP && it.refused.device == other),
+            "{outcome:?}"
+        );
+        assert!(reply.ends_with(&refusal(Refusal::UnknownDevice)));
     }
 
     #[tokio::test(start_paused = true)]

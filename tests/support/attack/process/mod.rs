@@ -3,6 +3,7 @@
 //! An attack runs the program in a folder of its own and returns what was measured, or what broke.
 
 pub mod directory;
+pub mod inputs;
 pub mod ledger;
 pub mod poison;
 pub mod stall;

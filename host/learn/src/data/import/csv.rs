@@ -1,5 +1,6 @@
 //! Tables in text (RFC 4180), with the names of the columns in the first line.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,6 +11,13 @@ use super::read::SourceHasher;
 use super::table::{Table, number};
 use super::{ImportError, Place};
 use crate::data::fetch::Progress;
+use crate::data::own::MOST_INPUTS;
+
+/// The most columns of a table: those of the largest sample, and some for tags and to be ignored.
+const MOST_COLUMNS: usize = MOST_INPUTS + 64;
+
+/// Bytes of the longest name of a column.
+const LONGEST_NAME: usize = 256;
 
 /// The use of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,17 +97,35 @@ fn rows(
 /// Returns the names of the columns: those of the first line, or their numbers.
 fn names(table: &Table<impl Read>, options: &Options) -> Result<Vec<String>, String> {
     if options.no_header {
-        return Ok((1..=table.cells().count())
-            .map(|at| at.to_string())
-            .collect());
+        let count = table.cells().len();
+        if count > MOST_COLUMNS {
+            return Err(format!("{count} columns: at most {MOST_COLUMNS} are read"));
+        }
+        return Ok((1..=count).map(|at| at.to_string()).collect());
     }
     let mut names: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
     for cell in table.cells() {
         let name = String::from_utf8_lossy(cell.trim_ascii()).into_owned();
         if name.is_empty() {
             return Err(format!("column {} has no name", names.len() + 1));
         }
-        if names.contains(&name) {
+        if name.len() > LONGEST_NAME {
+            let column = names.len() + 1;
+            return Err(format!(
+                "the name of column {column} has more than {LONGEST_NAME} bytes"
+            ));
+        }
+        if name.chars().any(char::is_control) {
+            return Err(format!("column name {name:?} has control characters"));
+        }
+        if names.len() == MOST_COLUMNS {
+            return Err(format!(
+                "{} columns: at most {MOST_COLUMNS} are read",
+                table.cells().len()
+            ));
+        }
+        if !known.insert(name.clone()) {
             return Err(format!("two columns have the name `{name}`"));
         }
         names.push(name);

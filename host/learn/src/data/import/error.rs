@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use gleaner_files::FileError;
+use gleaner_files::{FileError, printable};
 
 use crate::data::NameError;
 
@@ -39,14 +39,14 @@ pub enum ImportError {
     #[error(transparent)]
     Name(#[from] NameError),
     /// One place of a file is wrong.
-    #[error("{}, {place}: {what}", path.display())]
+    #[error("{}, {place}: {what}", printable(&path.to_string_lossy()))]
     At {
         path: PathBuf,
         place: Place,
         what: String,
     },
     /// A file as a whole is wrong.
-    #[error("{}: {what}", path.display())]
+    #[error("{}: {what}", printable(&path.to_string_lossy()))]
     Whole { path: PathBuf, what: String },
     /// An option of the command line has an invalid value.
     #[error("{option}: {what}")]

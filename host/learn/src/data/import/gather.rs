@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use gleaner_files::FileError;
+use gleaner_files::{FileError, printable};
 
 use super::names::Names;
 use super::options::Options;
@@ -141,7 +141,8 @@ impl Gatherer {
             Some(b"train") => Part::Train,
             Some(b"test") => Part::Test,
             Some(other) => {
-                let shown = String::from_utf8_lossy(other);
+                let shown: String = String::from_utf8_lossy(other).chars().take(40).collect();
+                let shown = printable(&shown);
                 return Err(format!("the part is `{shown}`: must be `train` or `test`"));
             }
         };

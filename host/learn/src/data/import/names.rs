@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use gleaner_files::printable;
+
 use crate::data::own::MOST_CLASSES;
 
 /// Bytes of the longest name.
@@ -74,7 +76,7 @@ impl Names {
                 return Err(format!("the {what} {shown:?} has control characters"));
             }
             Ok(_) => {}
-            Err(_) => return Err(format!("the {what} `{shown}` is not UTF-8")),
+            Err(_) => return Err(format!("the {what} `{}` is not UTF-8", printable(&shown))),
         }
         if self.names.len() == self.most {
             return Err(self.too_many(&shown));

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder, Terminator};
+use gleaner_files::printable;
 use memchr::memchr_iter;
 
 use super::{ImportError, Place};
@@ -123,7 +124,7 @@ pub(super) fn number(cell: &[u8]) -> Result<f32, String> {
         None => "not a number",
     };
     let shown: String = String::from_utf8_lossy(cell).chars().take(40).collect();
-    Err(format!("is `{shown}`, {problem}"))
+    Err(format!("is `{}`, {problem}", printable(&shown)))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) fn around(line: &str, at: usize) -> String {
 fn plain(letter: char) -> char {
     match letter {
         '\t' => ' ',
-        letter if letter.is_control() => char::REPLACEMENT_CHARACTER,
+        letter if gleaner_files::is_interpreted(letter) => char::REPLACEMENT_CHARACTER,
         letter => letter,
     }
 }
@@ -54,6 +54,7 @@ mod tests {
     #[test]
     fn nothing_that_is_shown_draws_or_goes_on_and_on() {
         assert_eq!(shown(b"a\x1b[2Jb\tc\r\n"), "a\u{fffd}[2Jb c");
+        assert_eq!(shown("a\u{202e}b".as_bytes()), "a\u{fffd}b");
         assert_eq!(shown(&[0xff, b'x']), "\u{fffd}x");
         let long = shown(&vec![b'y'; 1_000_000]);
         assert_eq!(long.len(), SHOWN + 3);

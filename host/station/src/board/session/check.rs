@@ -11,6 +11,12 @@ use crate::board::Identity;
 use crate::board::booking::Booking;
 use crate::board::bounds::Bounds;
 
+/// The most samples of any board: a flash of a gigabyte holds as many of a kilobyte.
+const MOST_SAMPLES: u32 = 1 << 20;
+
+/// The most cycles of a sample in an epoch, some 100,000 times those of the boards' own network.
+const MOST_CYCLES_PER_SAMPLE: u64 = 1_000_000_000;
+
 /// The part of a board's identity that the state machine needs: all but its line.
 #[derive(Clone, Debug)]
 pub(in crate::board) struct Profile {
@@ -114,6 +120,21 @@ pub(super) fn anomaly(report: &Report, order: &Order, about: &About) -> Option<S
         let trained = report.samples;
         return Some(format!(
             "{trained} samples trained, its shard has {samples}"
+        ));
+    }
+    if report.samples > MOST_SAMPLES {
+        let trained = report.samples;
+        return Some(format!(
+            "{trained} samples trained, no board holds more than {MOST_SAMPLES}"
+        ));
+    }
+    // An epoch that ran out of energy is not counted.
+    let steps = u64::from(report.samples) * (u64::from(epochs) + 1);
+    let most = steps.saturating_mul(MOST_CYCLES_PER_SAMPLE);
+    if report.cycles.0 > most {
+        let cycles = report.cycles.0;
+        return Some(format!(
+            "{cycles} cycles for {epochs} epochs, more than {most}"
         ));
     }
     None

@@ -20,7 +20,12 @@ impl Machine {
     /// Handles a message; messages about an earlier request are ignored.
     pub(super) fn receive(&mut self, message: DeviceToHost, out: &mut Output) {
         match message {
-            DeviceToHost::Provisioned { ledger, .. } => self.provisioned(ledger, out),
+            DeviceToHost::Provisioned { client, ledger } if client == self.profile.client => {
+                self.provisioned(ledger, out);
+            }
+            DeviceToHost::Provisioned { client, .. } => {
+                self.last_problem = format!("it took the provision as client {client}");
+            }
             DeviceToHost::OrderReply(reply) => self.advance(StepInput::Replied(reply), out),
             DeviceToHost::Progress(progress) => {
                 if self.state.has_grown(&progress) {

@@ -16,6 +16,7 @@ pub mod trial;
 use std::io::{Write, stderr};
 use std::process::{Command, Stdio};
 
+use gleaner_files::printable_lines;
 use gleaner_shared::board::Shape;
 
 use crate::device::Board;
@@ -69,7 +70,8 @@ pub fn prepare(boards: &[Board], network: Shape) -> Result<(), EmulatorError> {
 
 /// Prints to standard error; a closed one does not matter.
 fn say(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(stderr(), "{text}");
+    let text = text.to_string();
+    let _ = writeln!(stderr(), "{}", printable_lines(&text));
 }
 
 fn first_missing(kinds: &[Board]) -> Option<EmulatorError> {

@@ -3,6 +3,8 @@
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use gleaner_files::printable;
+
 use super::super::gather::{Gatherer, Tags};
 use super::super::names::Names;
 use super::super::options::Options;
@@ -17,6 +19,13 @@ const MOST_HEADER: u32 = 1 << 16;
 
 /// Samples in an array of names at most; each takes two bytes.
 const MOST_NAMES: u64 = 1 << 26;
+
+/// Returns the start of a header as an error shows it.
+fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 200;
+    let start: String = text.trim().chars().take(SHOWN).collect();
+    printable(&start).into_owned()
+}
 
 /// An array that is being read.
 pub(super) struct Array<R> {
@@ -74,7 +83,7 @@ impl<R: Read> Array<R> {
         } = dtype::parse(&text).ok_or_else(|| {
             wrong(
                 10,
-                format!("`{}` is not the header of an array", text.trim()),
+                format!("`{}` is not the header of an array", excerpt(&text)),
             )
         })?;
         let element = Element::parse(&descr).map_err(|what| wrong(10, what))?;

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use gleaner_files::printable;
 use zip::ZipArchive;
 
 use array::{Array, NameOfEach, gather_arrays};
@@ -17,6 +18,23 @@ use super::names::Names;
 use super::options::Options;
 use super::read::SourceHasher;
 use crate::data::fetch::Progress;
+
+/// Unpacked bytes of an array that are read from an archive of any size.
+const ALWAYS_UNPACKED: u64 = 1 << 30;
+
+/// How many times the size of its archive an array may have.
+const MOST_RATIO: u64 = 100;
+
+/// Returns the most bytes of an array in an archive of `packed` bytes: a few kilobytes must not fill
+/// the disk.
+const fn most_unpacked(packed: u64) -> u64 {
+    let most = packed.saturating_mul(MOST_RATIO);
+    if most > ALWAYS_UNPACKED {
+        most
+    } else {
+        ALWAYS_UNPACKED
+    }
+}
 
 /// Reads features and labels; the names of clients, if any, are in a third file.
 ///
@@ -98,7 +116,17 @@ pub(super) fn gather_archive(
     let entry = archive
         .by_name(&format!("{features}.npy"))
         .map_err(broken)?;
-    let entry: Box<dyn Read + '_> = Box::new(entry);
+    let limit = most_unpacked(length);
+    let unpacked = entry.size();
+    if unpacked > limit {
+        let what = format!(
+            "{features}.npy unpacks to {unpacked} bytes, more than {limit}: if you trust it, unpack it \
+             with `unzip` and import it with --npy"
+        );
+        return Err(ImportError::whole(path, what));
+    }
+    // Its size is what the archive states, so no more is read.
+    let entry: Box<dyn Read + '_> = Box::new(entry.take(limit));
     let mut array = Array::open(&inside(&features), entry)?;
     let gatherer = gather_arrays(&mut array, &labels, clients.as_ref(), options, folder)?;
     let finished = gatherer.finish(source);
@@ -111,7 +139,13 @@ fn features_name(all: &[String], options: &Options) -> Result<String, String> {
         .iter()
         .filter_map(|name| name.strip_suffix(".npy"))
         .collect();
-    let known = names.join(", ");
+    let some: Vec<_> = names.iter().take(20).map(|name| printable(name)).collect();
+    let more = if names.len() > some.len() {
+        ", ..."
+    } else {
+        ""
+    };
+    let known = format!("{}{more}", some.join(", "));
     let mut left = names.clone();
     let wanted = [
         (Some(&options.label), "--label-column"),

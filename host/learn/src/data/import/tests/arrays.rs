@@ -121,3 +121,22 @@ fn archives_hold_features_labels_and_clients() {
         .unwrap();
     assert_eq!(plain.train.len(), 8);
 }
+
+#[test]
+fn a_small_archive_that_states_a_huge_array_is_refused_before_it_is_unpacked() {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, bytes) in [("x.npy", features()), ("label.npy", labels())] {
+        writer.start_file(name, options).unwrap();
+        writer.write_all(&bytes).unwrap();
+    }
+    let mut bytes = writer.finish().unwrap().into_inner();
+    // The unpacked size of the first file, in the directory at the end.
+    let entry = bytes.windows(4).position(|it| it == b"PK\x01\x02").unwrap();
+    bytes[entry + 24..entry + 28].copy_from_slice(&0x7FFF_FFFFu32.to_le_bytes());
+    let scene = Scene::csv("");
+    let path = scene.file("x.npz", &bytes);
+    let scene = scene.with(|options| options.input = Input::Npz(path));
+    let refused = scene.import().unwrap_err().to_string();
+    assert!(refused.contains("2147483647 bytes"), "{refused}");
+}

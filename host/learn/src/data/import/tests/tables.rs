@@ -171,3 +171,38 @@ fn short_stretches_are_left_out_only_if_that_is_said() {
     assert_eq!(imported.short, 7);
     assert_eq!(set.train.len() + set.test.len(), 9);
 }
+
+#[test]
+fn a_header_of_too_many_columns_is_refused_and_one_of_many_is_read() {
+    let header = |count: usize| -> String { (0..count).map(|at| format!("c{at},")).collect() };
+    let wide = format!("{}label\n", header(200_000));
+    let refused = Scene::csv(&wide).import().unwrap_err().to_string();
+    assert!(refused.contains("200001 columns"), "{refused}");
+    let row = |label| format!("{}{label}\n", "1,".repeat(60_000));
+    let table = [
+        format!("{}label\n", header(60_000)),
+        row("a"),
+        row("b"),
+        row("a"),
+        row("b"),
+    ];
+    let (imported, _) = Scene::csv(table.concat()).import().unwrap();
+    assert_eq!(imported.header.columns.len(), 60_000);
+}
+
+#[test]
+fn no_name_in_a_table_reaches_an_error_unescaped() {
+    for (table, shown) in [
+        ("a\u{1b}[2J,label\n1,a\n", r"\u{1b}[2J"),
+        ("\"a\nb\",label\n1,a\n", r"a\nb"),
+        ("a,label\n\u{1b}]0;x\u{7},a\n", r"\u{1b}]0;x\u{7}"),
+        ("a,label\n1,b\u{9b}2J\n", r"\u{9b}2J"),
+    ] {
+        let refused = Scene::csv(table).import().unwrap_err().to_string();
+        assert!(refused.contains(shown), "{refused}");
+        assert!(
+            !refused.chars().any(gleaner_files::is_interpreted),
+            "{refused:?}"
+        );
+    }
+}

@@ -336,6 +336,13 @@ fn a_report_that_contradicts_its_order_is_published_and_not_counted() {
             },
             "99 samples trained, its shard has 100",
         ),
+        (
+            Report {
+                cycles: Cycles(u64::MAX),
+                ..good
+            },
+            "18446744073709551615 cycles for 2 epochs, more than 300000000000",
+        ),
     ] {
         let mut board = Board::training(0);
         let what = what.to_owned();
@@ -349,6 +356,25 @@ fn a_report_that_contradicts_its_order_is_published_and_not_counted() {
         assert!(!turn.events().iter().any(measured));
         assert_eq!(turn.missing(0), reason);
     }
+}
+
+#[test]
+fn a_provision_taken_as_another_client_is_no_provision() {
+    let mut board = Board::new();
+    board.open();
+    board.tell(Input::Connected(greeting()));
+    let ledger = ledger(0);
+    let client = CLIENT + 1;
+    assert!(
+        board
+            .say(DeviceToHost::Provisioned { client, ledger })
+            .0
+            .is_empty()
+    );
+    board.work(job(0));
+    let turn = board.pass(seconds(10));
+    let reason = turn.missing(0);
+    assert!(reason.contains(&format!("as client {client}")), "{reason}");
 }
 
 /// Returns marks of other work: of another run, of another order in this round, of another round.
