@@ -278,18 +278,27 @@ async fn no_way_of_stalling_takes_more_than_the_limit() {
         let limit = Duration::from_secs(60);
         for round in 0..2 {
             let begin = tokio::time::Instant::now();
-            let job = RoundWork { limit, ..job(round) };
+            let job = RoundWork {
+                limit,
+                ..job(round)
+            };
             let result = board.work(job).await;
             assert!(matches!(result, WorkResult::Missing(_)), "{stall:?}");
             // In the time of the test, which waits for nothing.
             let took = begin.elapsed();
-            assert!(took >= limit && took < limit + Duration::from_secs(1), "{stall:?}: {took:?}");
+            assert!(
+                took >= limit && took < limit + Duration::from_secs(1),
+                "{stall:?}: {took:?}"
+            );
             board.close(closing(round)).await.unwrap();
         }
         if matches!(stall, Stall::HangsUp | Stall::BrownsOut) {
             let connected = |event: &Event| matches!(event.what, EventKind::Connected { .. });
             let events = std::iter::from_fn(|| heard.try_next());
-            assert!(events.filter(connected).count() > 4, "{stall:?} connects again");
+            assert!(
+                events.filter(connected).count() > 4,
+                "{stall:?} connects again"
+            );
         }
     }
 }
@@ -312,7 +321,10 @@ async fn work_that_nobody_waits_for_is_cancelled_on_the_board() {
     // A run that ends leaves no board at work.
     assert!(board.end(minute).await);
     let client = served.await.unwrap();
-    assert_eq!((client.trained, client.cancelled), (vec![0, 1, 2], vec![1, 2]));
+    assert_eq!(
+        (client.trained, client.cancelled),
+        (vec![0, 1, 2], vec![1, 2])
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,9 +12,9 @@ use gleaner_sim::run::RunDirectory;
 use serde_json::{Map, Value, json};
 
 use super::books::{BoardBooks, Booked, Books, TOLERANCE, differing, percent, total};
+use super::event::EventKind;
 use super::fleet_file::{FleetFile, find_in};
 use super::ledgers::{Ledgers, table as ledgers_table};
-use super::event::EventKind;
 use super::log::{EVENTS, EventLogError, Line, each_line};
 
 /// Exit code of a complete run in which a board's ledger differs from the model's booking.

@@ -202,6 +202,9 @@ mod tests {
         assert_eq!(round(&boards, 0, 0).await, (vec![0], 20 * SECOND));
         let boards = [(Some(90), false), (Some(80), true), (None, true)];
         assert_eq!(round(&boards, 0, 0).await, (vec![0, 1], 90 * SECOND));
-        assert_eq!(round(&[(Some(19), true)], 0, 0).await, (vec![0], 19 * SECOND));
+        assert_eq!(
+            round(&[(Some(19), true)], 0, 0).await,
+            (vec![0], 19 * SECOND)
+        );
     }
 }

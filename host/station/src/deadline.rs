@@ -145,7 +145,10 @@ mod tests {
         assert_eq!(limit(Some(SECOND), SECOND * 9, Duration::ZERO), SECOND);
         assert_eq!(limit(Some(SECOND), paced, hour), paced + MARGIN);
         assert_eq!(limit(Some(hour * 9), paced, hour), hour * 9);
-        assert_eq!(limit(None, SECOND, Duration::ZERO), MARGIN + SECOND * RESERVE);
+        assert_eq!(
+            limit(None, SECOND, Duration::ZERO),
+            MARGIN + SECOND * RESERVE
+        );
     }
 
     #[test]

@@ -39,10 +39,7 @@ fn a_board_that_does_not_connect_ends_the_round() {
         reason: "another key".to_owned(),
     });
     board.work(job(0));
-    assert_eq!(
-        ends_at_the_limit(&mut board),
-        "not connected: another key"
-    );
+    assert_eq!(ends_at_the_limit(&mut board), "not connected: another key");
 }
 
 #[test]
