@@ -340,6 +340,20 @@ mod tests {
     }
 
     #[test]
+    fn a_board_sits_out_until_its_next_order() {
+        let mut state = ViewState::new(&template(), &Scenario::default());
+        let reason = "training took too long".to_owned();
+        hear(&mut state, EventKind::Missing { reason });
+        let (failures, until) = (2, 2);
+        hear(&mut state, EventKind::SitsOut { failures, until });
+        assert_eq!(state.boards[0].doing, SITS_OUT);
+        assert!(state.lines.back().unwrap().contains("until round 2"));
+        let (bytes, whole) = (39_776, false);
+        hear(&mut state, EventKind::Sending { bytes, whole });
+        assert_eq!(state.boards[0].doing, "downloading");
+    }
+
+    #[test]
     fn the_phase_is_the_earliest_one_of_a_board() {
         let mut state = ViewState::new(&template(), &Scenario::default());
         let now = Instant::now();

@@ -6,6 +6,7 @@ use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::fleet_file::FleetFile;
 use gleaner_station::setup::overrides;
 use gleaner_tests::attack::process::ledger;
+use gleaner_tests::client::Stall;
 use gleaner_tests::peers::{Board, fleet_of_run};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -46,6 +47,32 @@ fn with_boards(boards: [Board; 3], options: &str) -> (Folder, Runtime, String) {
     let sets: String = SETS.iter().map(|set| format!(" --set {set}")).collect();
     let command = format!("run --preset paper-mlp --plain --out run {options}{sets}");
     (folder, runtime, command)
+}
+
+#[test]
+fn a_board_that_keeps_a_run_waiting_sits_out_and_the_run_is_complete() {
+    let stalls = Board {
+        stalls: Some((Stall::Idle, u32::MAX)),
+        ..Board::TRUE
+    };
+    // Quick boards, so that two updates soon make a quorum.
+    let settings = "--set run.quorum=2 --set run.scheduler=greedy --set device.harvest_j=1 \
+                    --set device.deadline_s=1 --set run.rounds=4";
+    let (folder, _runtime, command) = with_boards([Board::TRUE, stalls, Board::TRUE], "");
+    let fleet = folder.read("fleet.toml");
+    let fleet = fleet.replace("baud = 921600", "baud = 8000000");
+    folder.write("fleet.toml", fleet);
+    let printed = folder.succeed(&format!("{command} {settings}"));
+    let (events, summary) = (&printed.stderr, &printed.stdout);
+    assert!(events.contains("sits out until round 3"), "{events}");
+    assert!(summary.contains("sat out: client-1 (2 times)"), "{summary}");
+    let report = folder.json("run/boards.json");
+    let pauses = [0, 1, 2].map(|at: usize| report["boards"][at]["pauses"].as_u64());
+    assert_eq!(pauses, [Some(0), Some(2), Some(0)]);
+    folder.succeed("verify run");
+    // The old option is accepted, and the run is complete already.
+    let old = folder.succeed("resume run --wall-limit-s 300 --json");
+    assert!(old.json()["boards"] == report);
 }
 
 fn booked(it: &Value) -> [f64; 3] {
@@ -131,7 +158,7 @@ fn declined_orders_are_resting_in_both_books_and_cut_orders_are_not_compared() {
         leaves_in: Some(2),
         ..Board::TRUE
     };
-    let (folder, _runtime, command) = with_boards([poor, leaves, Board::TRUE], "--round-limit-s 2");
+    let (folder, _runtime, command) = with_boards([poor, leaves, Board::TRUE], "--round-limit-s 4");
     folder.succeed(&command);
     let report = folder.json("run/boards.json");
     let of = |at: usize| &report["boards"][at];
