@@ -7,6 +7,7 @@ mod doctor;
 mod door;
 mod fleet;
 mod infer;
+mod ledgers;
 mod measure;
 mod peers;
 mod rekey;
