@@ -8,6 +8,7 @@ mod doctor;
 mod door;
 mod fleet;
 mod infer;
+mod ledgers;
 mod measure;
 mod peers;
 mod privacy;

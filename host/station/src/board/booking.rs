@@ -45,7 +45,7 @@ pub struct Booking {
     received: Option<Snapshot>,
     /// Whether the board continues with a refused ledger, as far as is known.
     refused: bool,
-    /// Whether the board was provisioned again in this session because of its ledger.
+    /// Whether the board was provisioned again because of its ledger, in this session and round.
     corrected: bool,
     /// The last refused ledger that was published.
     published: Option<Snapshot>,
@@ -243,6 +243,7 @@ impl Booking {
                 ended: false,
             }));
         let refused = self.check_waiting();
+        self.corrected = false;
         let before = self.confirmed.ledger;
         let newest = self.current.take().unwrap_or(before);
         self.confirmed = ConfirmedState {
@@ -292,8 +293,8 @@ impl Booking {
             .is_some_and(|received| received != self.confirmed.ledger)
     }
 
-    /// Tells, once in a session, that the board must be provisioned again before it works: its
-    /// ledger was refused, or a round was closed since it was provisioned.
+    /// Tells, once in a session and round, that the board must be provisioned again before it works:
+    /// its ledger was refused, or a round was closed before the ledger arrived.
     pub fn must_correct(&mut self) -> bool {
         let last = self.confirmed.ledger.age();
         let is_older = self.received.is_some_and(|received| received.age() < last);

@@ -39,6 +39,7 @@ impl Machine {
                 if let Some(refused) = self.booking.note(ledger) {
                     out.publish(refused);
                 }
+                self.correct(out);
             }
             DeviceToHost::Crash(crash) => out.publish(crash.into()),
             DeviceToHost::Holds { model } => {
