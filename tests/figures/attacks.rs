@@ -1,17 +1,19 @@
 //! `cargo figures attacks`: millions of forged, replayed, reflected and cross-run frames against
 //! real links, tasks and firmware; then a base station with honest boards and one hostile peer of
-//! each kind, one at a time.
+//! each kind, one at a time; then the program `gleaner` itself, built for release, against hostile
+//! directories, inputs, stalls, ledgers and updates.
 //!
 //! The boards run in a process of their own, so that the memory shown is the base station's.
 
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use gleaner_tests::attack::defence::{self, Defence, HONEST, Length, Station};
 use gleaner_tests::attack::hostile::Attack;
-use gleaner_tests::attack::{frames, marks};
+use gleaner_tests::attack::{frames, marks, process};
 use gleaner_tests::progress;
 use gleaner_tests::runs::Folder;
 
@@ -30,13 +32,15 @@ const MEMORY_MB: f64 = 256.0;
 const LOG_BYTES_A_MINUTE: f64 = 1e6;
 const DELAY: f64 = 0.05;
 
-/// A half of the figure.
+/// A part of the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Frames against links, tasks and firmware.
     Frames,
     /// Peers against a base station.
     Peers,
+    /// Attacks on the program `gleaner`.
+    Program,
 }
 
 /// Options of `cargo figures attacks`.
@@ -54,7 +58,7 @@ pub struct Args {
     /// Seed of the frames.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Run only one half of the figure.
+    /// Run only one part of the figure.
     #[arg(long)]
     only: Option<Part>,
     /// Serve instead: print a port for every board and enemy, and wait.
@@ -70,7 +74,44 @@ pub fn run(args: &Args) -> bool {
     let wants = |part| args.only.is_none_or(|only| only == part);
     let frames = !wants(Part::Frames) || strike(args);
     let peers = !wants(Part::Peers) || defend(args);
-    frames && peers
+    let program = !wants(Part::Program) || withstand();
+    frames && peers && program
+}
+
+/// Runs every attack on the program; says whether it withstood all.
+fn withstand() -> bool {
+    let Some(program) = build() else {
+        println!("the program `gleaner` cannot be built");
+        return false;
+    };
+    let attacks = Vec::from_iter(process::all());
+    let bar = progress("program", attacks.len() as u64);
+    let mut withstood = 0;
+    for (name, attack) in &attacks {
+        let folder = tempfile::tempdir().expect("a folder");
+        let result = attack(&program, folder.path());
+        withstood += usize::from(result.is_ok());
+        let verdict = result.unwrap_or_else(|broken| format!("BROKEN: {broken}"));
+        bar.suspend(|| println!("{name}: {verdict}"));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    println!(
+        "the program withstood {withstood} of {} attacks",
+        attacks.len()
+    );
+    withstood == attacks.len()
+}
+
+/// Builds the program for release and returns its path.
+fn build() -> Option<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--release", "--package", "gleaner-host"])
+        .status();
+    let folder = std::env::current_exe().ok()?;
+    let program = folder.with_file_name(format!("gleaner{}", std::env::consts::EXE_SUFFIX));
+    (status.is_ok_and(|it| it.success()) && program.is_file()).then_some(program)
 }
 
 fn strike(args: &Args) -> bool {

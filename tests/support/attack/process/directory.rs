@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::{Attack, Ended, run};
 
 /// All attacks of this topic, by name.
-pub const ALL: [(&str, Attack); 6] = [
+pub const ALL: [Attack; 6] = [
     (
         "verify of a directory that names a program",
         verify_starts_nothing,

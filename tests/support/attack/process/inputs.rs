@@ -15,10 +15,8 @@ use gleaner_shared::wire::message::{
 };
 use gleaner_station::fleet_file::{Entry, FILE_NAME, FleetFile, Link, SecretKey};
 
+use super::Attack;
 use crate::scripted::{Say, Scripted};
-
-/// An attack: its name, and what runs it.
-type Attack = (&'static str, fn(&Path, &Path) -> Result<String, String>);
 
 /// Every attack by inputs.
 pub const ALL: [Attack; 6] = [

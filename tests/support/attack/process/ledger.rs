@@ -12,12 +12,10 @@ use gleaner_station::setup::overrides;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
+use super::Attack;
 use crate::lies::Lie;
 use crate::peers::{Board, fleet_of_run};
 use crate::runs::events;
-
-/// An attack: its name, and what runs it.
-type Attack = (&'static str, fn(&Path, &Path) -> Result<String, String>);
 
 /// Every attack with false ledgers.
 pub const ALL: [Attack; 2] = [

@@ -23,8 +23,16 @@ const MEMORY_MB: u64 = 512;
 /// Most bytes that are kept of each output.
 const OUTPUT: u64 = 1 << 20;
 
-/// An attack: the program, an empty folder, and what was measured or what broke.
-pub type Attack = fn(&Path, &Path) -> Result<String, String>;
+/// An attack: its name, and what runs it with the program in an empty folder and returns what was
+/// measured, or what broke.
+pub type Attack = (&'static str, fn(&Path, &Path) -> Result<String, String>);
+
+/// Returns the attacks of all topics.
+pub fn all() -> impl Iterator<Item = Attack> {
+    let people = directory::ALL.into_iter().chain(inputs::ALL);
+    let boards = stall::ALL.into_iter().chain(ledger::ALL);
+    people.chain(boards).chain(poison::ALL)
+}
 
 /// The end of a process that was run within bounds.
 #[derive(Clone, Debug)]

@@ -10,10 +10,8 @@ use gleaner_station::setup::overrides;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
+use super::Attack;
 use crate::peers::{Board, fleet_of_run};
-
-/// An attack: its name, and what runs it.
-type Attack = (&'static str, fn(&Path, &Path) -> Result<String, String>);
 
 /// Every way to poison a run.
 pub const ALL: [Attack; 3] = [

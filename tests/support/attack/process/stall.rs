@@ -15,11 +15,9 @@ use gleaner_station::log::{EVENTS, Line, each_line};
 use gleaner_station::setup::overrides;
 use tokio::runtime::Runtime;
 
+use super::Attack;
 use crate::client::Stall;
 use crate::peers::{Board, fleet_of_run};
-
-/// An attack: its name, and what runs it.
-type Attack = (&'static str, fn(&Path, &Path) -> Result<String, String>);
 
 /// Every way to keep a run waiting.
 pub const ALL: [Attack; 5] = [
