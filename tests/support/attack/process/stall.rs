@@ -186,12 +186,11 @@ fn told(directory: &RunDirectory) -> Result<Told, String> {
             EventKind::Closed { .. } => {
                 told.closed.insert(round, t_s);
             }
-            EventKind::Absent { reason, .. } if event.client.0 == 3 => {
-                if !reason.starts_with("sits out") {
-                    told.failed.push(round);
-                }
-            }
-            EventKind::Absent { .. } => told.lost += 1,
+            EventKind::Absent { reason, .. } => match event.client.0 {
+                3 if reason.starts_with("sits out") => {}
+                3 => told.failed.push(round),
+                _ => told.lost += 1,
+            },
             _ => {}
         }
     }
