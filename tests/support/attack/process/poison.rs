@@ -49,16 +49,35 @@ const LIE: u32 = 3_300;
 /// Points of accuracy that an attack may cost.
 const MOST: f64 = 5.0;
 
+/// Rounds, in each of which every client sends an update.
+const ROUNDS: u64 = 15;
+
+/// The end of a run.
+struct Ended {
+    /// Test accuracy after the last round, in percent.
+    accuracy: f64,
+    /// The report's counts of anomalous updates, by client.
+    anomalies: Value,
+}
+
+impl Ended {
+    /// Returns the number of a client's updates that were named.
+    fn named(&self, client: usize) -> u64 {
+        let count = &self.anomalies[client.to_string()];
+        count.as_u64().unwrap_or(0)
+    }
+}
+
 /// A run with boards: the first of seven clients lies or changes nothing, and six are simulated.
 fn long_updates(program: &Path, folder: &Path) -> Result<String, String> {
     let liar = Board {
         lies: Some(LIE),
         ..Board::TRUE
     };
-    let honest = with_board(Board::TRUE, "auto", program, &folder.join("honest"))?;
+    let honest = with_board(Board::TRUE, "", program, &folder.join("honest"))?;
     let bounded = with_board(liar, "", program, &folder.join("bounded"))?;
     let unbounded = with_board(liar, "off", program, &folder.join("unbounded"))?;
-    judge(honest, bounded, unbounded)
+    judge(&honest, &bounded, &unbounded, &[0])
 }
 
 fn scaled_updates(program: &Path, folder: &Path) -> Result<String, String> {
@@ -67,7 +86,7 @@ fn scaled_updates(program: &Path, folder: &Path) -> Result<String, String> {
     let run = |name: &str, sets: &str| simulated(program, &folder.join(name), sets);
     let honest = run("honest", bound)?;
     let bounded = run("bounded", &format!("{attack} {bound}"))?;
-    judge(honest, bounded, run("unbounded", attack)?)
+    judge(&honest, &bounded, &run("unbounded", attack)?, &[6])
 }
 
 fn turned_updates(program: &Path, folder: &Path) -> Result<String, String> {
@@ -76,22 +95,35 @@ fn turned_updates(program: &Path, folder: &Path) -> Result<String, String> {
     let run = |name: &str, sets: &str| simulated(program, &folder.join(name), sets);
     let honest = run("honest", rule)?;
     let trusted = run("trusted", &format!("{attack} {rule}"))?;
-    judge(honest, trusted, run("mean", attack)?)
+    judge(&honest, &trusted, &run("mean", attack)?, &[4, 5, 6])
 }
 
-/// Compares final accuracies in percent: honest, under attack with the defence, and without.
-fn judge(honest: f64, defended: f64, open: f64) -> Result<String, String> {
-    let words =
-        format!("{honest:.1} % without attack, {defended:.1} % under it; {open:.1} % undefended");
-    match defended >= honest - MOST && open < defended {
+/// Compares the ends of runs: honest, under attack with the defence, and without. The defence names
+/// every update of the hostile clients, and far fewer of each honest one.
+fn judge(
+    honest: &Ended,
+    defended: &Ended,
+    open: &Ended,
+    hostile: &[usize],
+) -> Result<String, String> {
+    let least = hostile.iter().map(|&client| defended.named(client)).min();
+    let others = (0..7).filter(|client| !hostile.contains(client));
+    let most = others.map(|client| defended.named(client)).max();
+    let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+    let [before, under, without] = [honest, defended, open].map(|it| it.accuracy);
+    let words = format!(
+        "{before:.1} % without attack, {under:.1} % under it; {without:.1} % undefended; at least \
+         {least} of {ROUNDS} updates of a hostile client named, at most {most} of an honest one"
+    );
+    let holds = under >= before - MOST && without < under - MOST;
+    match holds && least == ROUNDS && most <= ROUNDS / 3 {
         true => Ok(words),
         false => Err(words),
     }
 }
 
-/// Returns the final accuracy of `gleaner run` with one board, and verifies the run; an empty bound is
-/// the default.
-fn with_board(board: Board, bound: &str, program: &Path, folder: &Path) -> Result<f64, String> {
+/// Returns the end of `gleaner run` with one board, and verifies the run; an empty bound is the default.
+fn with_board(board: Board, bound: &str, program: &Path, folder: &Path) -> Result<Ended, String> {
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let fleet = runtime.block_on(fleet_of_run(&scenario()?, &[board]));
@@ -103,17 +135,17 @@ fn with_board(board: Board, bound: &str, program: &Path, folder: &Path) -> Resul
     }
     gleaner(program, folder, &run)?;
     gleaner(program, folder, "verify run")?;
-    accuracy(program, folder)
+    ended(program, folder)
 }
 
-/// Returns the final accuracy of `gleaner simulate`.
-fn simulated(program: &Path, folder: &Path, sets: &str) -> Result<f64, String> {
+/// Returns the end of `gleaner simulate`.
+fn simulated(program: &Path, folder: &Path, sets: &str) -> Result<Ended, String> {
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let mut run = "simulate --preset paper-mlp --quiet --out run".to_owned();
     SETS.iter().for_each(|set| run += &format!(" --set {set}"));
     run += &format!(" --set clients.count=7 --set data.validation_samples=100 {sets}");
     gleaner(program, folder, &run)?;
-    accuracy(program, folder)
+    ended(program, folder)
 }
 
 fn gleaner(program: &Path, folder: &Path, arguments: &str) -> Result<Vec<u8>, String> {
@@ -128,14 +160,16 @@ fn gleaner(program: &Path, folder: &Path, arguments: &str) -> Result<Vec<u8>, St
     Err(format!("{arguments}: {}: {words}", output.status))
 }
 
-/// Reads the accuracy of the last round, in percent.
-fn accuracy(program: &Path, folder: &Path) -> Result<f64, String> {
+/// Reads the end of a run from its report.
+fn ended(program: &Path, folder: &Path) -> Result<Ended, String> {
     let report = gleaner(program, folder, "report --json run")?;
-    let report: Value = serde_json::from_slice(&report).map_err(|error| error.to_string())?;
-    let share = report["summary"]["final_accuracy"].as_f64();
-    share
-        .map(|share| 100.0 * share)
-        .ok_or_else(|| "the report has no accuracy".to_owned())
+    let mut report: Value = serde_json::from_slice(&report).map_err(|error| error.to_string())?;
+    let summary = &mut report["summary"];
+    let share = summary["final_accuracy"].as_f64();
+    Ok(Ended {
+        accuracy: 100.0 * share.ok_or("the report has no accuracy")?,
+        anomalies: summary["anomalies"].take(),
+    })
 }
 
 fn scenario() -> Result<Scenario, String> {
