@@ -1,4 +1,4 @@
-//! The weight of every update in the aggregation: shortened by the norm bound, or trusted by the base
+//! The weight of every update in the aggregation: bounded by the norm bound, or trusted by the base
 //! station's own samples.
 
 use gleaner_learn::aggregate::trust::judge;
