@@ -60,7 +60,7 @@ impl Task {
             ),
             Self::Har => (
                 "har",
-                40,
+                25,
                 100.0,
                 &[
                     ("partition.rule", "dirichlet"),

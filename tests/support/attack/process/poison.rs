@@ -24,7 +24,7 @@ pub const ALL: [Attack; 3] = [
         scaled_updates,
     ),
     (
-        "three of seven clients turn their updates round, under fltrust",
+        "two of seven clients turn their updates round, under fltrust",
         turned_updates,
     ),
 ];
@@ -60,12 +60,12 @@ const ROUNDS: u64 = 15;
 struct Ended {
     /// Test accuracy after the last round, in percent.
     accuracy: f64,
-    /// The report's counts of anomalous updates, by client.
+    /// The report's counts of anomalies, by client.
     anomalies: Value,
 }
 
 impl Ended {
-    /// Returns the number of a client's updates that were named.
+    /// Returns the number of a client's anomalies.
     fn named(&self, client: usize) -> u64 {
         let count = &self.anomalies[client.to_string()];
         count.as_u64().unwrap_or(0)
@@ -93,19 +93,19 @@ fn scaled_updates(program: &Path, folder: &Path) -> Result<String, String> {
     judge(&honest, &bounded, &run("unbounded", attack)?, &[6])
 }
 
-/// A run with boards: the first of seven clients is an honest board, and the last three are simulated
+/// A run with boards: the first of seven clients is an honest board, and the last two are simulated
 /// and hostile. Their updates are too short for the norm bound, which is on in all runs.
 fn turned_updates(program: &Path, folder: &Path) -> Result<String, String> {
-    let attack = "--set hostile.clients=3 --set hostile.attack=flip --set hostile.factor=7";
+    let attack = "--set hostile.clients=2 --set hostile.attack=flip --set hostile.factor=7";
     let rule = "--set aggregation.rule=fltrust";
     let run = |name: &str, sets: &str| with_board(Board::TRUE, sets, program, &folder.join(name));
     let honest = run("honest", rule)?;
     let trusted = run("trusted", &format!("{attack} {rule}"))?;
-    judge(&honest, &trusted, &run("mean", attack)?, &[4, 5, 6])
+    judge(&honest, &trusted, &run("mean", attack)?, &[5, 6])
 }
 
 /// Compares the ends of runs: honest, under attack with the defence, and without. The defence names
-/// every update of the hostile clients, and far fewer of each honest one.
+/// hostile clients at least once a round, and honest ones far less often.
 fn judge(
     honest: &Ended,
     defended: &Ended,
@@ -119,10 +119,10 @@ fn judge(
     let [before, under, without] = [honest, defended, open].map(|it| it.accuracy);
     let words = format!(
         "{before:.1} % without attack, {under:.1} % under it; {without:.1} % undefended; at least \
-         {least} of {ROUNDS} updates of a hostile client named, at most {most} of an honest one"
+         {least} anomalies of a hostile client in {ROUNDS} rounds, at most {most} of an honest one"
     );
     let holds = under >= before - MOST && without < under - MOST;
-    match holds && least == ROUNDS && most <= ROUNDS / 3 {
+    match holds && least >= ROUNDS && most <= ROUNDS / 3 {
         true => Ok(words),
         false => Err(words),
     }

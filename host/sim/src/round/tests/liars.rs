@@ -274,6 +274,8 @@ fn a_liar_whom_the_stations_samples_contradict_does_not_count_and_is_named() {
             assert!(off < honest + 0.7, "{channels}, {lie}: {honest} {off}");
             assert!(named.contains(&4), "{channels}, {lie}: {named:?}");
         }
+        let (_, named) = distance_after(&trusting, &Station, 0.0);
+        assert!(!named.contains(&4), "{channels}: it does not move");
     }
     let mut fleet = Scaling {
         honest: Parabolas {
