@@ -16,6 +16,9 @@ use strum::VariantArray;
 use self::grid::{ATTACKS, Attack, Case, Outcome, ROWS, Row};
 use self::task::{Participation, Setting, Task};
 
+/// Seeds that accuracies are judged by.
+const WHOLE: u64 = 5;
+
 /// Settings and seeds of the runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -111,7 +114,8 @@ fn measure(setting: Setting, args: &Args) -> Vec<String> {
     println!("\nThe station's own samples alone: {alone:.1} %.");
     let harmless = grid::harmless_bound(setting, &data, args.seeds);
     println!("Honest runs are the same to the bit with a norm bound of {harmless} or more.");
-    claims::failures(&measured, harmless)
+    let whole = args.rounds.is_none() && args.seeds >= WHOLE;
+    claims::failures(&measured, args.hostile, whole)
 }
 
 #[cfg(test)]
