@@ -6,7 +6,8 @@ use super::task::Participation;
 
 /// Points that a hostile client costs the bounded mean, if all take part and it sends its update times 100.
 const SCALED: f64 = 5.0;
-/// Points that three of seven hostile clients cost `fltrust` by turning their updates round.
+/// Hostile clients that turn their updates round, and the points that they cost `fltrust`.
+const TURNING: i64 = 3;
 const TURNED: f64 = 20.0;
 /// Share of the hostile updates that are named at least, in percent.
 const NOTICED: f64 = 95.0;
@@ -30,14 +31,14 @@ pub fn failures(measured: &Measured, most: i64, whole: bool) -> Vec<String> {
     for attack in [scale, flip, constant] {
         failures.extend(unnoticed(measured, bounded, attack, 1));
     }
-    for attack in ATTACKS.into_iter().filter(|attack| attack.0 == flip.0) {
-        failures.extend(unnoticed(measured, trusting, attack, most));
-        if whole {
-            failures.extend(costly(measured, trusting, attack, most, TURNED));
-        }
+    if !whole {
+        return failures;
     }
-    if whole {
-        failures.extend(costly(measured, bounded, scale, 1, SCALED));
+    failures.extend(costly(measured, bounded, scale, 1, SCALED));
+    let turned = ATTACKS.into_iter().filter(|attack| attack.0 == flip.0);
+    for attack in turned.filter(|_| most >= TURNING) {
+        failures.extend(unnoticed(measured, trusting, attack, TURNING));
+        failures.extend(costly(measured, trusting, attack, TURNING, TURNED));
     }
     failures
 }
