@@ -77,6 +77,8 @@ pub struct Outcome {
     /// Updates of hostile and of honest clients, and how many of each were named.
     pub hostile: Named,
     pub honest: Named,
+    /// Rounds with orders, and in how many only hostile clients had one.
+    pub alone: Named,
 }
 
 /// Updates, and how many of them were named as anomalous.
@@ -159,10 +161,19 @@ pub fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
     let mut engine = Engine::new(scenario, fleet, examiner, environment, model);
     let from = scenario.clients.count - scenario.hostile.clients;
     let (mut hostile, mut honest) = (Named::default(), Named::default());
+    let mut alone = Named::default();
     while !engine.is_finished() {
         // When training leaves the range of numbers the last model stays.
         let Ok(logs) = engine.step() else { break };
         for log in logs {
+            let mut ordered = (log.clients.iter())
+                .filter(|row| row.channel.is_some())
+                .peekable();
+            let trains = log.round.round > 0 && ordered.peek().is_some();
+            alone.add(Named {
+                named: usize::from(trains && ordered.all(|row| row.client.index() >= from)),
+                updates: usize::from(trains),
+            });
             for row in log.clients.iter().filter(|row| row.channel.is_some()) {
                 let mut anomalies = log.round.anomalies.iter();
                 let one = Named {
@@ -182,5 +193,6 @@ pub fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
         model,
         hostile,
         honest,
+        alone,
     }
 }

@@ -24,15 +24,20 @@ pub fn print(measured: &Measured, most: i64) {
     );
     let trusts = |row: &&Row| **row == ROWS[1] || row.rule == "fltrust";
     let named: Vec<Row> = measured.rows.iter().filter(trusts).copied().collect();
-    for (who, of) in [
+    for (what, of) in [
         (
-            "hostile",
+            "Updates of hostile clients that were named",
             (|one| one.hostile) as for<'a> fn(&'a Outcome) -> Named,
         ),
-        ("honest", |one| one.honest),
+        ("Updates of honest clients that were named", |one| {
+            one.honest
+        }),
+        ("Rounds with orders for hostile clients alone", |one| {
+            one.alone
+        }),
     ] {
         println!(
-            "Updates of {who} clients that were named, in %:\n\n{}",
+            "{what}, in %:\n\n{}",
             table(measured, &named, most, |row, attack| {
                 let mut all = Named::default();
                 let outcomes = measured.of(row, attack).iter();

@@ -205,12 +205,12 @@ fn a_bounded_liar_costs_little_with_one_to_three_participants_and_honest_runs_st
             );
             let (lost, _) = distance_after(&open, &NoTest, -100.0);
             let (kept, named) = distance_after(&bounded, &NoTest, -100.0);
-            // With one channel CRE never orders the liar.
-            assert!(
-                (lost > 10.0 || scheduler == Scheduler::Cre) && kept < honest.0 + 2.0,
-                "{scheduler}, {channels}: {} {lost} {kept}",
-                honest.0
-            );
+            // CRE never orders client 4, which it hears in the introduction alone: nothing to withstand.
+            // With one channel the last round is the liar's, so that the model ends a step off.
+            let reached = scheduler == Scheduler::RoundRobin;
+            assert_eq!(lost > 10.0, reached, "{scheduler}, {channels}: {lost}");
+            let most = honest.0 + if channels == 1 { 2.0 } else { 1.0 };
+            assert!(kept < most, "{scheduler}, {channels}: {kept} of {most}");
             assert!(named.contains(&4), "{scheduler}: {named:?}");
         }
     }
