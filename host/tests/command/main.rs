@@ -13,6 +13,7 @@ mod instances;
 mod manual;
 mod output;
 mod own_data;
+mod poison;
 mod privacy;
 mod process;
 mod rekey;

@@ -3,7 +3,7 @@
 use gleaner_learn::data::Dataset;
 use gleaner_sim::fleet;
 use gleaner_sim::round::{Engine, environment};
-use gleaner_sim::scenario::Scenario;
+use gleaner_sim::scenario::{NormBound, Scenario};
 use gleaner_tests::{in_batches, progress};
 
 use super::task::Setting;
@@ -16,26 +16,35 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns its name in a table.
-    pub fn name(self) -> String {
+    /// Returns its name in the tables of a setting: its f is the number of hostile clients, as far as its
+    /// updates suffice.
+    pub fn name(self, setting: Setting) -> String {
+        let most = setting.most_withstood(self);
+        let rule = match self.rule {
+            "trimmed-mean" | "krum" => format!("{}, f up to {most}", self.rule),
+            rule => rule.to_owned(),
+        };
         match self.bound {
-            "off" => self.rule.to_owned(),
-            _ => format!("{} + bound", self.rule),
+            "off" => rule,
+            _ => format!("{rule} + bound"),
         }
     }
 }
 
+/// Epochs of a participant in a round with full participation.
+const EPOCHS: u32 = 5;
+
 /// The rules, the mean first.
-pub const ROWS: [Row; 9] = [
+pub const ROWS: [Row; 8] = [
     row("mean", "off"),
     row("mean", "auto"),
+    row("nova", "off"),
     row("clip", "off"),
     row("median", "off"),
-    row("median", "auto"),
     row("trimmed-mean", "off"),
     row("krum", "off"),
+    // It makes every update as long as the station's: no bound changes its aggregate.
     row("fltrust", "off"),
-    row("fltrust", "auto"),
 ];
 
 const fn row(rule: &'static str, bound: &'static str) -> Row {
@@ -68,6 +77,8 @@ pub struct Outcome {
     /// Updates of hostile and of honest clients, and how many of each were named.
     pub hostile: Named,
     pub honest: Named,
+    /// Rounds with orders, and in how many only hostile clients had one.
+    pub alone: Named,
 }
 
 /// Updates, and how many of them were named as anomalous.
@@ -107,17 +118,38 @@ pub fn run(setting: Setting, data: &Dataset, cases: &[Case], seeds: u64) -> Vec<
     cases.iter().map(each).collect()
 }
 
-/// Returns the accuracy of a model that the base station trains on its own samples alone, as long as
-/// clients train.
-pub fn station_alone(scenario: &Scenario, data: &Dataset, epochs: u32) -> f64 {
-    let deployment = fleet::build(scenario, data, 1).expect("a deployment");
-    let epochs = epochs * scenario.run.rounds as u32;
-    let model = deployment.examiner.train(&deployment.model, epochs);
-    100.0
-        * deployment
-            .examiner
-            .examine(&model.expect("samples"))
-            .accuracy
+/// Returns the mean accuracy of a model that the base station trains on its own samples alone, as long
+/// as clients train.
+pub fn station_alone(setting: Setting, data: &Dataset, seeds: u64) -> f64 {
+    let alone = |seed| {
+        let scenario = setting.scenario(ROWS[0], None, seed);
+        let deployment = fleet::build(&scenario, data, 1).expect("a deployment");
+        let epochs = EPOCHS * scenario.run.rounds as u32;
+        let model = deployment.examiner.train(&deployment.model, epochs);
+        let score = deployment.examiner.examine(&model.expect("samples"));
+        100.0 * score.accuracy
+    };
+    (0..seeds).map(alone).sum::<f64>() / seeds as f64
+}
+
+/// Returns the smallest whole norm bound up to [`NormBound::AUTO`] that changes no honest run of the
+/// mean; one more than that if even the largest does.
+pub fn harmless_bound(setting: Setting, data: &Dataset, seeds: u64) -> u32 {
+    let largest = NormBound::AUTO as u32;
+    let models = |bound: NormBound| -> Vec<Vec<f32>> {
+        let bar = progress("honest runs", seeds);
+        let models = in_batches(seeds, 1, &bar, |seed, _| {
+            let mut scenario = setting.scenario(ROWS[0], None, seed);
+            scenario.aggregation.norm_bound = bound;
+            outcome(&scenario, data).model
+        });
+        bar.finish_and_clear();
+        models
+    };
+    let free = models(NormBound::Off);
+    let same = |bound: &u32| models(NormBound::Factor(f64::from(*bound))) == free;
+    let below = (1..=largest).rev().take_while(same).count() as u32;
+    largest + 1 - below
 }
 
 /// Runs a scenario.
@@ -129,10 +161,19 @@ pub fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
     let mut engine = Engine::new(scenario, fleet, examiner, environment, model);
     let from = scenario.clients.count - scenario.hostile.clients;
     let (mut hostile, mut honest) = (Named::default(), Named::default());
+    let mut alone = Named::default();
     while !engine.is_finished() {
         // When training leaves the range of numbers the last model stays.
         let Ok(logs) = engine.step() else { break };
         for log in logs {
+            let mut ordered = (log.clients.iter())
+                .filter(|row| row.channel.is_some())
+                .peekable();
+            let trains = log.round.round > 0 && ordered.peek().is_some();
+            alone.add(Named {
+                named: usize::from(trains && ordered.all(|row| row.client.index() >= from)),
+                updates: usize::from(trains),
+            });
             for row in log.clients.iter().filter(|row| row.channel.is_some()) {
                 let mut anomalies = log.round.anomalies.iter();
                 let one = Named {
@@ -152,5 +193,6 @@ pub fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
         model,
         hostile,
         honest,
+        alone,
     }
 }

@@ -21,7 +21,7 @@ const ROOT_SAMPLES: i64 = 100;
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Task {
-    /// The embedded part of MNIST, non-IID degree 0.4, 200 samples a client.
+    /// The embedded part of MNIST, non-IID degree 0.4, 100 samples a client.
     Mnist,
     /// Digits of 8 x 8 pixels, 40 samples a client from two label-sorted shards.
     Shards,
@@ -42,8 +42,8 @@ impl Task {
         match self {
             Self::Mnist => (
                 "paper-mlp",
-                40,
-                200.0,
+                25,
+                100.0,
                 &[
                     ("learning.learning_rate", "0.3"),
                     ("partition.non_iid_degree", "0.4"),
@@ -60,11 +60,11 @@ impl Task {
             ),
             Self::Har => (
                 "har",
-                60,
+                25,
                 100.0,
                 &[
                     ("partition.rule", "dirichlet"),
-                    ("learning.learning_rate", "0.1"),
+                    ("learning.learning_rate", "0.3"),
                 ],
             ),
         }
@@ -120,6 +120,14 @@ impl Setting {
         self.participation.settings().1
     }
 
+    /// Returns the most hostile clients that a rule can be told to withstand.
+    pub fn most_withstood(self, row: Row) -> i64 {
+        match row.rule {
+            "krum" => (self.updates() - 3) / 2,
+            _ => (self.updates() - 1) / 2,
+        }
+    }
+
     /// Returns the scenario of a rule under an attack.
     pub fn scenario(self, row: Row, attack: Option<(Attack, i64)>, seed: u64) -> Scenario {
         let (preset, rounds, samples, more) = self.task.settings();
@@ -150,10 +158,7 @@ impl Setting {
         sets.extend(parsed.map(|set| set.parse().expect("a setting")));
         if let Some((attack, hostile)) = attack {
             // The rule is told how many it has to withstand, as far as it can.
-            let most = match row.rule {
-                "krum" => (channels - 3) / 2,
-                _ => (channels - 1) / 2,
-            };
+            let most = self.most_withstood(row);
             sets.extend([
                 Override::new("hostile.clients", hostile),
                 Override::new("hostile.attack", attack.0),

@@ -1,4 +1,5 @@
-//! The norm bound: an update much longer than the clients' usual ones is shortened, not dropped.
+//! The norm bound: an update much longer than the clients' usual ones is bounded to their length, not
+//! dropped.
 //!
 //! Sun et al., "Can you really backdoor federated learning?", 2019, bound updates to a fixed length. Here
 //! the bound is a multiple of the median over all clients of their lengths so far. It holds in rounds of
@@ -80,11 +81,11 @@ impl Lengths {
             self.0[client.index()] = (KEPT * before[client.index()]).max(limit);
             let what = match usual {
                 Some(usual) => format!(
-                    "an update {:.1} times as long as the clients' median, shortened to that",
+                    "an update {:.1} times as long as the clients' median, bounded to that",
                     length / usual
                 ),
                 None => format!(
-                    "an update {:.1} times as long as the model, shortened to 1/{factor} of that",
+                    "an update {:.1} times as long as the model, bounded to 1/{factor} of that",
                     length / limit
                 ),
             };
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minority_in_the_first_round_is_shortened_whatever_its_length() {
+    fn a_minority_in_the_first_round_is_bounded_whatever_its_length() {
         let mut lengths = Lengths::none(7);
         let mut updates: Vec<_> = (0..7).map(|client| (client, 4, 1.0)).collect();
         (updates[0].2, updates[5].2, updates[6].2) = (100.0, 1e6, 1e-6);
@@ -193,7 +194,7 @@ mod tests {
     fn longer_training_may_lead_further() {
         let mut lengths = Lengths::none(4);
         round(&mut lengths, &[(0, 1, 0.1), (1, 1, 0.1), (2, 1, 0.1)]);
-        assert_eq!(round(&mut lengths.clone(), &[(3, 25, 4.0)]), [4.0]);
+        assert_eq!(round(&mut lengths.clone(), &[(3, 25, 3.875)]), [3.875]);
         let counted = round(&mut lengths, &[(3, 25, 4.1)]);
         assert!((counted[0] - 0.5).abs() < 1e-6, "{counted:?}");
     }

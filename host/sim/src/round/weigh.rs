@@ -1,4 +1,4 @@
-//! The weight of every update in the aggregation: shortened by the norm bound, or trusted by the base
+//! The weight of every update in the aggregation: bounded by the norm bound, or trusted by the base
 //! station's own samples.
 
 use gleaner_learn::aggregate::trust::judge;
@@ -67,7 +67,8 @@ impl Engine<'_> {
             Weight {
                 scale: verdict.scale,
                 trust: verdict.trust(),
-                untrusted: (verdict.trust() <= 0.0).then(|| {
+                // One that does not move has the cosine 0 and is against nothing.
+                untrusted: (cosine < 0.0).then(|| {
                     format!("an update against the base station's samples: cosine {cosine:.2}")
                 }),
             }

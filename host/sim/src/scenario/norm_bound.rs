@@ -18,8 +18,8 @@ pub enum NormBound {
 }
 
 impl NormBound {
-    /// The factor of `auto`. Honest updates reach up to 4.6 in the presets and in label-sorted shards
-    /// (`cargo figures poisoning`, honest lengths).
+    /// The factor of `auto`, above what changes an honest run: `cargo figures poisoning` prints the
+    /// smallest factor that changes none (`docs/results/poisoning.md`).
     pub const AUTO: f64 = 8.0;
 
     /// Returns the factor; `None` without a bound.

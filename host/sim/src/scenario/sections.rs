@@ -290,7 +290,7 @@ section!(
         /// Longest update that `clip` leaves as it is, over the median length of the round.
         clip_factor: f64 = 1.5, "", Positive;
         /// Longest update that counts in full, over the median of the lengths of all clients; a longer
-        /// one is shortened to the median. A word or a factor.
+        /// one is bounded to the median. A word or a factor.
         norm_bound: NormBound = NormBound::Off, "", AtLeast(1);
     }
 );

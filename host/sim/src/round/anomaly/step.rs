@@ -3,8 +3,8 @@
 use super::{Heard, median};
 use crate::round::record::Anomaly;
 
-/// Largest accepted ratio of an epoch's step to the others' median. Clients whose data differ
-/// as much as `docs/results/results.md` measures it stay below.
+/// Largest accepted ratio of an epoch's step to the others' median. How often honest clients with very
+/// different data exceed it is measured in `docs/results/poisoning.md`.
 const LONGEST: f64 = 5.0;
 
 /// The end of the description of an overlong update.

@@ -205,10 +205,12 @@ fn a_bounded_liar_costs_little_with_one_to_three_participants_and_honest_runs_st
             );
             let (lost, _) = distance_after(&open, &NoTest, -100.0);
             let (kept, named) = distance_after(&bounded, &NoTest, -100.0);
-            assert!(
-                lost > 10.0 && kept < honest.0 + 1.0,
-                "{scheduler}: {lost} {kept}"
-            );
+            // CRE never orders client 4, which it hears in the introduction alone: nothing to withstand.
+            // With one channel the last round is the liar's, so that the model ends a step off.
+            let reached = scheduler == Scheduler::RoundRobin;
+            assert_eq!(lost > 10.0, reached, "{scheduler}, {channels}: {lost}");
+            let most = honest.0 + if channels == 1 { 2.0 } else { 1.0 };
+            assert!(kept < most, "{scheduler}, {channels}: {kept} of {most}");
             assert!(named.contains(&4), "{scheduler}: {named:?}");
         }
     }
@@ -274,6 +276,8 @@ fn a_liar_whom_the_stations_samples_contradict_does_not_count_and_is_named() {
             assert!(off < honest + 0.7, "{channels}, {lie}: {honest} {off}");
             assert!(named.contains(&4), "{channels}, {lie}: {named:?}");
         }
+        let (_, named) = distance_after(&trusting, &Station, 0.0);
+        assert!(!named.contains(&4), "{channels}: it does not move");
     }
     let mut fleet = Scaling {
         honest: Parabolas {
