@@ -190,6 +190,39 @@ fn a_secret_changes_the_noise_and_the_same_secret_repeats_it() {
     assert_ne!(with(key(1)), with(None));
 }
 
+/// Every client is told `run.seed`: draws that follow from it are no secret.
+#[test]
+fn secret_draws_of_random_do_not_follow_from_the_seed() {
+    let orders = |scheduler, multiplier: f64, noise: Option<NoiseKey>| {
+        let scenario = private(scheduler, &[("privacy.noise_multiplier", multiplier)]);
+        let mut fleet = Parabolas {
+            rate: 0.01,
+            mute: NOBODY,
+        };
+        let environment = Environment {
+            noise,
+            ..environment::of(&scenario).unwrap()
+        };
+        let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0; 2]);
+        let rounds = (0..10).flat_map(|_| engine.step().unwrap());
+        let ordered = |log: RoundLog| {
+            let clients = log.clients.into_iter().filter(|row| row.channel.is_some());
+            clients.map(|row| row.client).collect::<Vec<_>>()
+        };
+        rounds.map(ordered).collect::<Vec<_>>()
+    };
+    let key = |byte| Some(NoiseKey([byte; 32]));
+    let open = orders(Scheduler::Random, Z, None);
+    let secret = orders(Scheduler::Random, Z, key(1));
+    assert_eq!(secret, orders(Scheduler::Random, Z, key(1)));
+    assert_ne!(secret, orders(Scheduler::Random, Z, key(2)));
+    assert_ne!(secret, open);
+    // Nothing is counted on where there is no noise, or where others know the participants.
+    assert_eq!(orders(Scheduler::Random, 0.0, key(1)), open);
+    let aged = |key| orders(Scheduler::VersionAge, Z, key);
+    assert_eq!(aged(key(1)), aged(None));
+}
+
 #[test]
 fn a_client_that_ignores_the_bound_is_named_and_moves_the_model_by_its_share() {
     // Sends steps of length 1.4 and more: 140 times the bound.
