@@ -39,12 +39,7 @@ enum Digits {
 
 /// Has a board do a round's work on some samples under the preset of `name`, `private` with a bound that
 /// no update keeps.
-fn count(
-    board: Board,
-    name: &str,
-    digits: Digits,
-    private: bool,
-) -> Option<(Pace, TrialResult)> {
+fn count(board: Board, name: &str, digits: Digits, private: bool) -> Option<(Pace, TrialResult)> {
     let mut scenario = resolve(name, &[]).unwrap();
     let clip = if private { Clip(1) } else { Clip::NONE };
     scenario.privacy.clip = clip.to_real();

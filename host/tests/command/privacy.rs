@@ -38,7 +38,11 @@ fn epsilon_is_in_progress_log_and_report_and_the_budget_ends_the_run() {
             line.starts_with(&format!("round {round}/30 "))
                 && line.contains(&format!(" epsilon {epsilon:.2} "))
         };
-        assert!(printed.stderr.lines().any(shown), "{row}: {}", printed.stderr);
+        assert!(
+            printed.stderr.lines().any(shown),
+            "{row}: {}",
+            printed.stderr
+        );
     }
     let report = folder.read("run/report.html");
     assert!(report.contains(&format!("epsilon {epsilon:.3} at delta 1e-5")));

@@ -126,7 +126,10 @@ impl Privacy {
             (Some(_), Noise::Key(NoiseKey(key))) => {
                 let mut bytes = [0; 8];
                 let mut hasher = Hasher::new_keyed(key);
-                hasher.update(b"gleaner draws").finalize_xof().fill(&mut bytes);
+                hasher
+                    .update(b"gleaner draws")
+                    .finalize_xof()
+                    .fill(&mut bytes);
                 u64::from_le_bytes(bytes)
             }
             _ => seed,

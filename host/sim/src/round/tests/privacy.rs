@@ -338,6 +338,7 @@ fn settings_that_promise_too_much_are_refused_with_their_key() {
             "privacy.epsilon = 1",
         ),
         (vec![on, "privacy.delta=0"], "privacy.delta = 0"),
+        (vec![on, "privacy.delta=0.1"], "privacy.delta = 0.1"),
         (
             vec![on, "run.scheduler=process:true"],
             "run.scheduler = process:true",
