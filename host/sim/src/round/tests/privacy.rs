@@ -26,6 +26,18 @@ fn private(scheduler: Scheduler, more: &[(&str, f64)]) -> Scenario {
     resolve("paper-mlp", &overrides).unwrap()
 }
 
+/// Returns the environment of a scenario whose noise has this secret.
+fn keyed(scenario: &Scenario, noise: Option<NoiseKey>) -> Environment {
+    Environment {
+        noise,
+        ..environment::of(scenario).unwrap()
+    }
+}
+
+const fn key(byte: u8) -> Option<NoiseKey> {
+    Some(NoiseKey([byte; 32]))
+}
+
 fn rows(logs: &[RoundLog]) -> Vec<PrivacyRow> {
     logs.iter().map(|log| log.round.privacy.unwrap()).collect()
 }
@@ -176,15 +188,11 @@ fn a_secret_changes_the_noise_and_the_same_secret_repeats_it() {
             rate: 0.01,
             mute: NOBODY,
         };
-        let environment = Environment {
-            noise,
-            ..environment::of(&scenario).unwrap()
-        };
+        let environment = keyed(&scenario, noise);
         let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0; 2]);
         engine.step().unwrap();
         engine.state().model().to_vec()
     };
-    let key = |byte| Some(NoiseKey([byte; 32]));
     assert_eq!(with(key(1)), with(key(1)));
     assert_ne!(with(key(1)), with(key(2)));
     assert_ne!(with(key(1)), with(None));
@@ -199,10 +207,7 @@ fn secret_draws_of_random_do_not_follow_from_the_seed() {
             rate: 0.01,
             mute: NOBODY,
         };
-        let environment = Environment {
-            noise,
-            ..environment::of(&scenario).unwrap()
-        };
+        let environment = keyed(&scenario, noise);
         let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0; 2]);
         let rounds = (0..10).flat_map(|_| engine.step().unwrap());
         let ordered = |log: RoundLog| {
@@ -211,7 +216,6 @@ fn secret_draws_of_random_do_not_follow_from_the_seed() {
         };
         rounds.map(ordered).collect::<Vec<_>>()
     };
-    let key = |byte| Some(NoiseKey([byte; 32]));
     let open = orders(Scheduler::Random, Z, None);
     let secret = orders(Scheduler::Random, Z, key(1));
     assert_eq!(secret, orders(Scheduler::Random, Z, key(1)));
