@@ -6,7 +6,7 @@ use std::time::Duration;
 use gleaner_files::printable_lines;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use gleaner_sim::round::RoundLog;
+use gleaner_sim::round::{RoundLog, RoundRow};
 use gleaner_sim::run::Observer;
 
 /// Shows rounds as they finish.
@@ -76,8 +76,7 @@ impl Observer for Progress {
             bar.set_message(format!(
                 "accuracy {accuracy}  energy so far {energy_mj:.1} mJ"
             ));
-        } else if !self.quiet && (is_tenth(row.round as usize, self.total) || row.ending.is_some())
-        {
+        } else if !self.quiet && is_printed(row, self.total) {
             errln!(
                 "round {}/{}  accuracy {accuracy}  energy so far {energy_mj:.1} mJ",
                 row.round,
@@ -94,7 +93,10 @@ impl Observer for Progress {
     }
 }
 
-/// Tells whether a round is printed without a terminal: every tenth part of the run.
-fn is_tenth(round: usize, total: usize) -> bool {
-    round > 0 && (round == total || round.is_multiple_of(total.div_ceil(10).max(1)))
+/// Tells whether a round is printed without a terminal: every tenth part of the run and the end, or every
+/// round where its epsilon grows.
+fn is_printed(row: &RoundRow, total: usize) -> bool {
+    let round = row.round as usize;
+    let is_tenth = round > 0 && (round == total || round.is_multiple_of(total.div_ceil(10).max(1)));
+    is_tenth || row.ending.is_some() || row.privacy.is_some()
 }

@@ -32,8 +32,18 @@ fn epsilon_is_in_progress_log_and_report_and_the_budget_ends_the_run() {
     let epsilon = last["privacy"]["epsilon"].as_f64().unwrap();
     assert!(epsilon > 1.5 && epsilon <= 2.0, "{epsilon}");
     assert!(rows.iter().all(|row| row["train_loss"].is_null()));
-    let shown = format!("epsilon {epsilon:.2}");
-    assert!(printed.stderr.contains(&shown), "{}", printed.stderr);
+    for row in &rows {
+        let (round, epsilon) = (&row["round"], row["privacy"]["epsilon"].as_f64().unwrap());
+        let shown = |line: &str| {
+            line.starts_with(&format!("round {round}/30 "))
+                && line.contains(&format!(" epsilon {epsilon:.2} "))
+        };
+        assert!(
+            printed.stderr.lines().any(shown),
+            "{row}: {}",
+            printed.stderr
+        );
+    }
     let report = folder.read("run/report.html");
     assert!(report.contains(&format!("epsilon {epsilon:.3} at delta 1e-5")));
     assert!(report.contains("another round could exceed privacy.epsilon"));

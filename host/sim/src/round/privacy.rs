@@ -118,6 +118,24 @@ impl Privacy {
         })
     }
 
+    /// Returns the seed of the scheduler's draws, given the seed of the run. Where epsilon counts on draws
+    /// that stay secret and the noise has a secret, they follow from that: every client is told the seed
+    /// of the run.
+    pub(super) fn draw_seed(&self, seed: u64) -> u64 {
+        match (&self.drawn, &self.noise) {
+            (Some(_), Noise::Key(NoiseKey(key))) => {
+                let mut bytes = [0; 8];
+                let mut hasher = Hasher::new_keyed(key);
+                hasher
+                    .update(b"gleaner draws")
+                    .finalize_xof()
+                    .fill(&mut bytes);
+                u64::from_le_bytes(bytes)
+            }
+            _ => seed,
+        }
+    }
+
     /// Names updates that rounding cannot have made so much longer than the bound.
     pub(super) fn overlong(
         &self,

@@ -131,7 +131,7 @@ impl ServerRule {
     }
 }
 
-/// Sources of the noise of differential privacy.
+/// Sources of the noise of differential privacy, and of the draws of `random` under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]

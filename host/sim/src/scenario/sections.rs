@@ -332,7 +332,7 @@ section!(
         delta: f64 = 1e-5, "", Within(1e-15, 0.1);
         /// Budget: the run ends before epsilon exceeds it; 0 means none.
         epsilon: f64 = 0.0, "", NotNegative;
-        /// Source of the noise.
+        /// Source of the noise, and of the draws of `random` where noise is added.
         noise: NoiseSource = NoiseSource::Seed, "";
     }
 );

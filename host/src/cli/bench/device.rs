@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Pace};
-use gleaner_shared::mlp::{LearningRate, Shape};
+use gleaner_shared::mlp::{Clip, LearningRate, Shape};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -144,10 +144,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut global = FixedModel::new(network)?;
     global.initialise(CLIENT_SEED);
     let model = global.exact();
-    let task = |miss_cycles| Task {
+    let task = |clip, miss_cycles| Task {
         provision: provision(&scenario),
         model: &model,
-        order: order(args, &scenario),
+        order: order(args, clip),
         miss_cycles,
     };
 
@@ -160,8 +160,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(image) => image.clone(),
         None => board.ensure_for(Program::Client, network)?,
     };
-    let train = |shard: &Shard, miss_cycles| {
-        let task = task(miss_cycles);
+    let train = |shard: &Shard, clip, miss_cycles| {
+        let task = task(clip, miss_cycles);
         let result = trial::train(board, &program, shard.path(), &task, |stage| {
             spinner.set_message(format!("{board}: {} samples: {stage}", shard.load.samples));
         });
@@ -169,9 +169,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let shard = |samples, ink| Shard::write(board, network, &data, samples, ink, args.listing());
     let first = shard(args.samples, Ink::Mixed)?;
-    let result = train(&first, args.xip_miss_cycles)?;
+    let result = train(&first, Clip::NONE, args.xip_miss_cycles)?;
     let ideal = match result.flash {
-        Some(_) if args.xip_miss_cycles.is_none() => Some(train(&first, Some(0))?),
+        Some(_) if args.xip_miss_cycles.is_none() => Some(train(&first, Clip::NONE, Some(0))?),
         _ => None,
     };
     let mut counted = vec![(first.load, result.pace)];
@@ -182,11 +182,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (args.samples.div_ceil(10), Ink::Mixed),
     ] {
         let shard = shard(samples, ink)?;
-        counted.push((shard.load, train(&shard, args.xip_miss_cycles)?.pace));
+        let result = train(&shard, Clip::NONE, args.xip_miss_cycles)?;
+        counted.push((shard.load, result.pace));
     }
+    // A bound that no update keeps, on the smallest of the shards.
+    let small = shard(args.samples.div_ceil(10), Ink::Mixed)?;
+    let bounded = train(&small, Clip(1), args.xip_miss_cycles)?.pace;
     spinner.finish_and_clear();
 
-    let device = DeviceKeys::of(board, &counted, result.written)?;
+    let device = DeviceKeys::of(board, &counted, &bounded, result.written)?;
     let figures = figures(
         emulator,
         &scenario,
@@ -255,7 +259,7 @@ fn provision(scenario: &Scenario) -> Provision {
     }
 }
 
-fn order(args: &Args, scenario: &Scenario) -> Order {
+fn order(args: &Args, clip: Clip) -> Order {
     Order {
         run: RunId::default(),
         round: 1,
@@ -273,7 +277,7 @@ fn order(args: &Args, scenario: &Scenario) -> Order {
         listening: Micros::ZERO,
         receiving: Micros::ZERO,
         income: PicoJoules::ZERO,
-        clip_q16: scenario.privacy.bound().0,
+        clip_q16: clip.0,
     }
 }
 

@@ -45,8 +45,10 @@ impl Engine<'_> {
         if (round - 1).is_multiple_of(turn) {
             Attendance::begin_turn(&mut self.state.attendance, &budgets);
         }
+        let seed = self.scenario.run.seed;
+        let privacy = self.privacy.as_ref();
         let view = View {
-            seed: self.scenario.run.seed,
+            seed: privacy.map_or(seed, |privacy| privacy.draw_seed(seed)),
             round,
             instance: &instance,
             gradient_norms: self.state.knowledge.norms(),

@@ -26,6 +26,18 @@ fn private(scheduler: Scheduler, more: &[(&str, f64)]) -> Scenario {
     resolve("paper-mlp", &overrides).unwrap()
 }
 
+/// Returns the environment of a scenario whose noise has this secret.
+fn keyed(scenario: &Scenario, noise: Option<NoiseKey>) -> Environment {
+    Environment {
+        noise,
+        ..environment::of(scenario).unwrap()
+    }
+}
+
+const fn key(byte: u8) -> Option<NoiseKey> {
+    Some(NoiseKey([byte; 32]))
+}
+
 fn rows(logs: &[RoundLog]) -> Vec<PrivacyRow> {
     logs.iter().map(|log| log.round.privacy.unwrap()).collect()
 }
@@ -176,18 +188,43 @@ fn a_secret_changes_the_noise_and_the_same_secret_repeats_it() {
             rate: 0.01,
             mute: NOBODY,
         };
-        let environment = Environment {
-            noise,
-            ..environment::of(&scenario).unwrap()
-        };
+        let environment = keyed(&scenario, noise);
         let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0; 2]);
         engine.step().unwrap();
         engine.state().model().to_vec()
     };
-    let key = |byte| Some(NoiseKey([byte; 32]));
     assert_eq!(with(key(1)), with(key(1)));
     assert_ne!(with(key(1)), with(key(2)));
     assert_ne!(with(key(1)), with(None));
+}
+
+/// Every client is told `run.seed`: draws that follow from it are no secret.
+#[test]
+fn secret_draws_of_random_do_not_follow_from_the_seed() {
+    let orders = |scheduler, multiplier: f64, noise: Option<NoiseKey>| {
+        let scenario = private(scheduler, &[("privacy.noise_multiplier", multiplier)]);
+        let mut fleet = Parabolas {
+            rate: 0.01,
+            mute: NOBODY,
+        };
+        let environment = keyed(&scenario, noise);
+        let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0; 2]);
+        let rounds = (0..10).flat_map(|_| engine.step().unwrap());
+        let ordered = |log: RoundLog| {
+            let clients = log.clients.into_iter().filter(|row| row.channel.is_some());
+            clients.map(|row| row.client).collect::<Vec<_>>()
+        };
+        rounds.map(ordered).collect::<Vec<_>>()
+    };
+    let open = orders(Scheduler::Random, Z, None);
+    let secret = orders(Scheduler::Random, Z, key(1));
+    assert_eq!(secret, orders(Scheduler::Random, Z, key(1)));
+    assert_ne!(secret, orders(Scheduler::Random, Z, key(2)));
+    assert_ne!(secret, open);
+    // Nothing is counted on where there is no noise, or where others know the participants.
+    assert_eq!(orders(Scheduler::Random, 0.0, key(1)), open);
+    let aged = |key| orders(Scheduler::VersionAge, Z, key);
+    assert_eq!(aged(key(1)), aged(None));
 }
 
 #[test]
@@ -305,6 +342,7 @@ fn settings_that_promise_too_much_are_refused_with_their_key() {
             "privacy.epsilon = 1",
         ),
         (vec![on, "privacy.delta=0"], "privacy.delta = 0"),
+        (vec![on, "privacy.delta=0.1"], "privacy.delta = 0.1"),
         (
             vec![on, "run.scheduler=process:true"],
             "run.scheduler = process:true",

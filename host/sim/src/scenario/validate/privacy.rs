@@ -22,6 +22,14 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     if !privacy.is_on() {
         return Ok(());
     }
+    let clients = s.clients.count;
+    let below = 1.0 / clients as f64;
+    require(
+        privacy.delta < below,
+        "privacy.delta",
+        privacy.delta,
+        || format!("one of {clients} clients may then be unprotected; set less than 1 / {clients}"),
+    )?;
     let weighs_by_trust = s.aggregation.rule == AggregationRule::Fltrust;
     require(
         s.rule() == Rule::Mean && !weighs_by_trust,

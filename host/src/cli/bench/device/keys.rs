@@ -32,6 +32,7 @@ pub(super) struct DeviceKeys {
     apply_cycles: f64,
     apply_whole_cycles: f64,
     encode_cycles: f64,
+    clip_cycles: f64,
     open_cycles: f64,
     open_whole_cycles: f64,
     seal_cycles: f64,
@@ -45,10 +46,12 @@ pub(super) struct DeviceKeys {
 
 impl DeviceKeys {
     /// Fits passes over samples to what a board counted on several shards; work that does not depend on
-    /// the samples is that of the first. `written` are sectors erased and pages programmed.
+    /// the samples is that of the first. `bounded` is the work on the last shard under a bound on the update,
+    /// which costs what encoding takes longer. `written` are sectors erased and pages programmed.
     pub(super) fn of(
         board: Board,
         counted: &[(Load, Pace)],
+        bounded: &Pace,
         written: Option<(u32, u32)>,
     ) -> anyhow::Result<Self> {
         let pass = |cycles: fn(&Pace) -> Cycles| {
@@ -63,6 +66,7 @@ impl DeviceKeys {
         let (epoch, epoch_error) = pass(|pace| pace.epoch)?;
         let (evaluate, evaluate_error) = pass(|pace| pace.evaluate)?;
         let (_, work) = counted.first().context("no shard was counted")?;
+        let (_, unbounded) = counted.last().context("no shard was counted")?;
         let times = board.row().flash;
         let save_s = written.map(|(erases, programs)| {
             let write_s = f64::from(erases) * times.erase_s + f64::from(programs) * times.program_s;
@@ -79,6 +83,7 @@ impl DeviceKeys {
             apply_cycles: cycles(work.apply_change),
             apply_whole_cycles: cycles(work.apply_whole),
             encode_cycles: cycles(work.encode),
+            clip_cycles: cycles(bounded.encode.saturating_sub(unbounded.encode)),
             open_cycles: cycles(work.open_change),
             open_whole_cycles: cycles(work.open_whole),
             seal_cycles: cycles(work.seal),
@@ -114,6 +119,7 @@ impl DeviceKeys {
             ("apply_cycles", self.apply_cycles),
             ("apply_whole_cycles", self.apply_whole_cycles),
             ("encode_cycles", self.encode_cycles),
+            ("clip_cycles", self.clip_cycles),
             ("open_cycles", self.open_cycles),
             ("open_whole_cycles", self.open_whole_cycles),
             ("seal_cycles", self.seal_cycles),
