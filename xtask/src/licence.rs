@@ -1,8 +1,9 @@
 //! Licences of all dependencies against the list in `deny.toml`, without a network.
 //!
-//! `cargo deny`, where it is installed, checks more from the same file.
+//! `cargo deny`, where it is installed, checks more from the same file: advisories too, once it has fetched their database.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -45,18 +46,28 @@ pub fn check() -> Result<()> {
         "licences: {} packages, all on deny.toml's list",
         packages.len()
     );
+    let database = advisory_database();
+    if database.is_none() {
+        println!(
+            "advisories: not checked (no database: `cargo deny check advisories` fetches one)"
+        );
+    }
     if process::exists("cargo-deny") {
-        process::run(Command::new("cargo").args([
-            "deny",
-            "--offline",
-            "check",
-            "bans",
-            "sources",
-        ]))?;
-    } else {
-        println!("advisories: not checked (the database needs a network and cargo-deny)");
+        let advisories = database.map(|_| "advisories");
+        process::run(
+            Command::new("cargo")
+                .args(["deny", "--offline", "check", "bans", "sources"])
+                .args(advisories),
+        )?;
     }
     Ok(())
+}
+
+/// Returns the folder in which `cargo deny` keeps databases of advisories, if it has fetched one.
+fn advisory_database() -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")))?;
+    Some(home.join("advisory-dbs")).filter(|folder| folder.is_dir())
 }
 
 fn allowed() -> Result<BTreeSet<String>> {

@@ -40,7 +40,7 @@
 //! From the lowest to the highest:
 //! - [`device`]: boards as hardware: table, images, shards, flash, debug probes, emulators.
 //! - [`fleet_file`]: the clients of a run, `fleet.toml`.
-//! - [`event`], [`bus`], [`log`], [`text`]: events of boards, their way to log and live view within a
+//! - [`event`], [`bus`], [`log`]: events of boards, their way to log and live view within a
 //!   quota per board, and `events.jsonl`.
 //! - [`link`], [`peer`], [`listener`]: lines to boards, the wire protocol on a line, and the listener
 //!   for boards that connect by themselves.

@@ -67,7 +67,9 @@ impl Child {
         let mut process = match own_group(&mut program).spawn() {
             Ok(process) => process,
             Err(source) => {
-                watchdog.map(Watchdog::release);
+                if let Some(watchdog) = watchdog {
+                    watchdog.release();
+                }
                 return Err(ProcessError::Start {
                     program: command.program().to_owned(),
                     source,

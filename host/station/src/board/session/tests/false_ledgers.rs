@@ -1,7 +1,8 @@
 //! Boards with a key that send consistent but false ledgers: refused, and charged all the same.
 
 use gleaner_shared::energy::{
-    ComputeModel, CostModel, EnergyStore, Flows, Ledger, Pace, Phase, RadioModel, Snapshot,
+    Activity, ComputeModel, CostModel, EnergyStore, Flows, Ledger, Pace, Phase, RadioModel,
+    Snapshot,
 };
 use gleaner_shared::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{
@@ -68,8 +69,17 @@ fn costly_job(round: u32) -> RoundWork {
 
 /// Returns the ledger of a board that carries out the order with the expected cycles.
 fn honest(before: &Snapshot, order: &Order) -> Snapshot {
-    let done = order.activity().at_pace(&PACE, PACE.applying(false));
-    let (work, standing) = COST.round(&done).split();
+    after(before, order, &activity(order))
+}
+
+/// Returns the ordered activity with the expected cycles.
+fn activity(order: &Order) -> Activity {
+    order.activity().at_pace(&PACE, PACE.applying(false))
+}
+
+/// Returns the ledger after a round of this activity.
+fn after(before: &Snapshot, order: &Order, done: &Activity) -> Snapshot {
+    let (work, standing) = COST.round(done).split();
     let mut ledger = Ledger::restore(*before, STORE).expect("a good ledger");
     let _ = ledger.pay(&work);
     let _ = ledger.end_round(&Flows {
@@ -348,18 +358,11 @@ fn a_false_ledger_in_a_greeting_is_replaced_before_the_order_once_a_session() {
 fn a_ledger_of_less_than_half_the_modelled_cycles_is_refused_and_one_of_more_is_not() {
     let order = costly(0);
     let with_cycles = |before: &Snapshot, train: u64| {
-        let mut done = order.activity().at_pace(&PACE, PACE.applying(false));
-        done.train = Cycles(train);
-        let (work, standing) = COST.round(&done).split();
-        let mut ledger = Ledger::restore(*before, STORE).expect("a good ledger");
-        let _ = ledger.pay(&work);
-        let _ = ledger.end_round(&Flows {
-            income: order.income,
-            standing,
-            period: order.period,
-            boot: COST.boot,
-        });
-        ledger.snapshot()
+        let done = Activity {
+            train: Cycles(train),
+            ..activity(&order)
+        };
+        after(before, &order, &done)
     };
     for (train, refused) in [(20, 1), (120, 0), (200, 0), (900, 0)] {
         let mut board = start();
