@@ -8,9 +8,9 @@ use crate::support::{Folder, SMALL, simulated_fleet};
 /// Waits until the run in a folder has logged more rounds than `rounds`.
 fn wait_for_rounds(folder: &Folder, child: &mut Child, rounds: usize) -> usize {
     loop {
-        let logged = std::fs::read_to_string(folder.path("run/rounds.csv")).unwrap_or_default();
+        let logged = std::fs::read_to_string(folder.path("run/rounds.jsonl")).unwrap_or_default();
         let found = logged.lines().count();
-        if found > rounds + 2 {
+        if found > rounds + 1 {
             return found;
         }
         let ended = child.try_wait().unwrap();
