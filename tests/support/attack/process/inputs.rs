@@ -179,18 +179,16 @@ fn escapes(program: &Path, folder: &Path) -> Result<String, String> {
         array("head.npy"),
         labels,
         sounds,
-        vec!["config", "show", "--scenario", "key.toml"],
-        vec!["config", "show", "--scenario", "value.toml"],
-        vec!["config", "show", "--scenario", "raw.toml"],
+        vec!["config", "show", "--preset", "key.toml"],
+        vec!["config", "show", "--preset", "value.toml"],
+        vec!["config", "show", "--preset", "raw.toml"],
         vec!["doctor", "--fleet", "names.toml"],
         vec!["doctor", "--fleet", "fleet.toml"],
     ];
     let mut named = 0;
     for words in &commands {
         let output = run(program, folder, words)?;
-        if output.status.success() {
-            return Err(format!("{words:?} succeeds"));
-        }
+        refused(&output).map_err(|said| format!("{words:?}: {said}"))?;
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).into_owned();
         let wrong = |letter: &char| {
@@ -200,6 +198,10 @@ fn escapes(program: &Path, folder: &Path) -> Result<String, String> {
             return Err(format!("{words:?} prints {letter:?}"));
         }
         named += usize::from(said.contains("owned"));
+    }
+    // What is no array at all is not quoted.
+    if named + 1 != commands.len() {
+        return Err(format!("{named} of {} errors quote", commands.len()));
     }
     Ok(format!(
         "{} errors about hostile cells, names, folders and keys print no control character; {named} quote them escaped",
