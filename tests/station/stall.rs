@@ -151,6 +151,21 @@ fn a_board_that_browns_out_in_training_sits_out() {
 }
 
 #[test]
+fn a_board_that_declines_long_after_its_order_sits_out() {
+    let mut scenario = scenario(5);
+    // A quorum would close the round before the board declines.
+    scenario.run.quorum = 0;
+    let (fleet, _boards) = boards(&scenario, Stall::DeclinesLate, u32::MAX);
+    let folder = Folder::new("late");
+    let directory = folder.run();
+    run(&scenario, &fleet, &directory, &mut Silent);
+    let (failed, out) = ("failed", "sits out");
+    let expected = [failed, failed, out, failed, out];
+    assert_eq!(Vec::from_iter(orders(&directory).into_values()), expected);
+    assert_replays(&directory);
+}
+
+#[test]
 fn a_board_that_works_again_is_tried_after_its_pause_and_stays() {
     let scenario = scenario(7);
     let (fleet, _boards) = boards(&scenario, Stall::Idle, 4);

@@ -20,12 +20,13 @@ use crate::client::Stall;
 use crate::peers::{Board, fleet_of_run};
 
 /// Every way to keep a run waiting.
-pub const ALL: [Attack; 5] = [
+pub const ALL: [Attack; 6] = [
     ("a board hangs up at each order", hangs_up),
     ("a board accepts orders and never reports", idle),
     ("a board never answers an order", mute),
     ("a board sends one byte a second", trickle),
     ("a board browns out in training", browns_out),
+    ("a board declines each order late", declines_late),
 ];
 
 /// Settings of the runs: every board has an order in each round.
@@ -71,6 +72,10 @@ fn trickle(program: &Path, folder: &Path) -> Result<String, String> {
 
 fn browns_out(program: &Path, folder: &Path) -> Result<String, String> {
     suffer(Stall::BrownsOut, program, folder)
+}
+
+fn declines_late(program: &Path, folder: &Path) -> Result<String, String> {
+    suffer(Stall::DeclinesLate, program, folder)
 }
 
 /// Runs three honest boards twice at the same time: alone, and with one that stalls in the place of a
