@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gleaner_files::{
-    FileError, hexadecimal, read_text, sha256, sha256_of, sync_parent, write_atomically,
-    write_unsynced,
+    FileError, hexadecimal, open_regular, read_text, sha256, sha256_of, sync_parent,
+    write_atomically, write_unsynced,
 };
 
 use super::checkpoint::Checkpoint;
@@ -497,7 +497,7 @@ fn complete(
 
 fn digest_of(directory: &RunDirectory, name: &str) -> Result<String, RunError> {
     let path = directory.file(name);
-    let digest = File::open(&path)
+    let digest = open_regular(&path)
         .and_then(sha256_of)
         .map_err(gleaner_files::at(&path))?;
     Ok(hexadecimal(&digest))

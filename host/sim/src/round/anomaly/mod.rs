@@ -72,8 +72,9 @@ impl Engine<'_> {
     pub(super) fn examine(&self, start: &[f32], heard: &mut [Heard<'_>]) -> Findings {
         let knowledge = &self.state.knowledge;
         let eta = self.scenario.learning.learning_rate;
-        // A bound that orders carry holds whatever the epochs: its own check names updates beyond it.
-        let mut anomalies = match &self.privacy {
+        // Updates that are shortened to one bound are no longer after more epochs; those above it are
+        // named where it is applied.
+        let mut anomalies = match self.privacy {
             Some(_) => Vec::new(),
             None => step::overlong(knowledge.norms(), eta, start, heard),
         };
