@@ -11,14 +11,15 @@ const ROUNDS: u32 = 10;
 const CHANNELS: usize = 3;
 
 /// One round: client, counted from 1, and power in watts on every channel, and the epochs of all.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Solution {
     pub uploads: [Option<(usize, f64)>; CHANNELS],
     pub epochs: u32,
 }
 
 /// Ten rounds of a run, by round.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Solutions(pub BTreeMap<u32, Solution>);
 
 impl Solutions {
@@ -50,6 +51,14 @@ fn first_round(rounds: usize) -> u32 {
     } else {
         last.saturating_sub(ROUNDS - 1).max(1)
     }
+}
+
+/// Returns CRE with both sets of formulas, and its long run.
+pub fn settings(network: Network, extent: &Extent) -> Vec<Setting> {
+    let mut all = cre_settings(network);
+    let long = |rounds| Setting::new(network, Scheduler::Cre, Cell::MIDDLE).with_rounds(rounds);
+    all.extend(extent.long_rounds.map(long));
+    all
 }
 
 const CSV: &str = "network,formulas,round,client_1,power_1_mw,client_2,power_2_mw,client_3,\

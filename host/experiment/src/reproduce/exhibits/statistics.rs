@@ -2,10 +2,21 @@
 
 use super::*;
 
-pub fn settings(network: Network) -> Vec<Setting> {
-    let others = [Scheduler::ImportanceAware, Scheduler::Random];
-    let others = others.map(|it| Setting::new(network, it, Cell::MIDDLE));
-    cre_settings(network).into_iter().chain(others).collect()
+/// Schedulers of the paper's table.
+const THREE: [Scheduler; 3] = [
+    Scheduler::Cre,
+    Scheduler::ImportanceAware,
+    Scheduler::Random,
+];
+
+/// Returns CRE with both sets of formulas and the two others, and the long runs of the three.
+pub fn settings(network: Network, extent: &Extent) -> Vec<Setting> {
+    let three = THREE.map(|it| Setting::new(network, it, Cell::MIDDLE));
+    let mut all = three.to_vec();
+    all.push(Setting::cre(network, Formulas::Printed, Cell::MIDDLE));
+    let long = extent.long_rounds.into_iter();
+    all.extend(long.flat_map(|rounds| three.map(|it| it.with_rounds(rounds))));
+    all
 }
 
 const CSV: &str = "network,formulas,algorithm,seed,client,schedules,epochs";
@@ -25,7 +36,7 @@ pub fn show(network: Network, extent: &Extent, records: &Records, section: &mut 
             table.row(cells);
         }
     };
-    for setting in settings(network) {
+    for setting in settings(network, extent) {
         let Some(group) = records.of(&setting) else {
             continue;
         };
