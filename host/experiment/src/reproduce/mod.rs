@@ -37,8 +37,9 @@ use crate::table::columns;
 pub use choice::{Cells, Choice};
 pub use exhibit::Exhibit;
 use field::Field;
-use paper::paper;
-use records::{Group, Records, RunRecord};
+pub use paper::{Activity, Paper, SolutionRow, StatisticsRow, paper};
+pub use records::RunRecord;
+use records::{Group, Records};
 pub use rows::{Keeper, Rows};
 pub use scale::Scale;
 use scale::{Cell, Extent};
@@ -84,6 +85,11 @@ impl Planned {
     /// Returns the point of the run.
     pub fn point(&self) -> &Point {
         &self.point
+    }
+
+    /// Returns the scheduler.
+    pub fn scheduler(&self) -> Scheduler {
+        self.setting.scheduler
     }
 
     /// Returns the setting, cell and seed in words.

@@ -27,6 +27,7 @@ pub struct RoundFigures {
 /// One run, read once from its directory and checked against its digests, or from its row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the comments say what is not plain")]
 pub struct RunRecord {
     #[serde(skip)]
     pub id: String,
@@ -36,7 +37,7 @@ pub struct RunRecord {
     pub processor_s: Option<f64>,
     pub summary: Summary,
     #[serde(skip)]
-    pub rounds: Vec<RoundFigures>,
+    pub(super) rounds: Vec<RoundFigures>,
     /// SHA-256 of its `SHA256SUMS`, and so of all its files.
     pub digest: String,
     /// Samples of each client, from the time of its epochs; 0 if it trained none.
@@ -45,14 +46,14 @@ pub struct RunRecord {
     pub schedules: Vec<u32>,
     pub epochs: Vec<u32>,
     /// Ten rounds of the schedule.
-    pub solutions: Solutions,
+    pub(super) solutions: Solutions,
     /// Energy that all clients would have spent at the least power that meets the deadline; only of a
     /// baseline at full power.
     pub least_energy_j: Option<f64>,
 }
 
 impl RunRecord {
-    pub fn read(
+    pub(super) fn read(
         id: String,
         scenario: &Scenario,
         directory: &RunDirectory,
@@ -118,7 +119,7 @@ impl RunRecord {
     }
 
     /// Makes sure that the figures can be those of a run of the scenario.
-    pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
+    pub(super) fn check(&self, scenario: &Scenario) -> Result<(), String> {
         let (clients, rounds) = (scenario.clients.count, scenario.run.rounds);
         let lists = [&self.samples, &self.schedules, &self.epochs];
         if lists.iter().any(|list| list.len() != clients) {
@@ -140,6 +141,11 @@ impl RunRecord {
             true => Ok(()),
             false => Err("its digest is no SHA-256".to_owned()),
         }
+    }
+
+    /// Returns the activity of all clients.
+    pub fn activity(&self) -> Activity {
+        Activity::of(&self.schedules, &self.epochs, self.summary.rounds)
     }
 
     /// Returns the energy of all clients in millijoules per round.

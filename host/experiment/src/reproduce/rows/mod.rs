@@ -71,7 +71,7 @@ impl Rows {
                 return Err(damaged(format!("it is the row of run {id}")));
             }
             match head.check().map_err(damaged)? {
-                Found::Current(run) => drop(rows.current.insert(run.id.clone(), run)),
+                Found::Current(run) => drop(rows.current.insert(run.id.clone(), *run)),
                 Found::Stale(setting) => rows.stale.push((path.clone(), setting)),
             }
         }
@@ -88,7 +88,8 @@ impl Rows {
         &self.stale
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<&RunRecord> {
+    /// Returns the row of a run.
+    pub fn get(&self, id: &str) -> Option<&RunRecord> {
         self.current.get(id)
     }
 

@@ -40,7 +40,7 @@ type Round = (u32, Option<f64>, f64, Option<f64>, Option<f64>);
 /// What a row turns out to be.
 #[derive(Debug)]
 pub enum Found {
-    Current(RunRecord),
+    Current(Box<RunRecord>),
     /// A row of a scenario that this program resolves differently.
     Stale(String),
 }
@@ -124,7 +124,7 @@ impl Head {
             _ => return Ok(Found::Stale(printable(&self.setting).into_owned())),
         };
         self.run.check(&scenario)?;
-        Ok(Found::Current(self.run))
+        Ok(Found::Current(Box::new(self.run)))
     }
 }
 

@@ -86,7 +86,7 @@ fn a_row_is_the_run_again_and_keeps_it_from_being_executed() {
     assert_eq!(points(&case.reproduction).len(), with.len() + 1);
     // Read from an empty directory of runs, the row is there.
     case.reproduction.rows = rows;
-    let read = records::Records::read(&case.reproduction, &case.dir()).unwrap();
+    let read = Records::read(&case.reproduction, &case.dir()).unwrap();
     assert_eq!(read.count(), 1);
 }
 
