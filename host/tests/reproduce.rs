@@ -325,9 +325,17 @@ fn a_signal_stops_the_runs_at_a_checkpoint_and_the_next_execution_continues() {
     assert!(early.len() < later.len());
     assert!(early.iter().all(|(run, at)| later[run] == *at));
 
-    let whole = folder.path().join("whole");
-    succeed(&mut reproduce(&whole, &only));
+    let (whole, rows) = (folder.path().join("whole"), folder.path().join("rows"));
+    succeed(reproduce(&whole, &only).arg("--rows").arg(&rows));
     assert_eq!(files(&out), files(&whole));
+    if cfg!(target_os = "linux") {
+        // On one thread every run has a processor time of its own.
+        for row in fs::read_dir(&rows).unwrap().map(Result::unwrap) {
+            let row = fs::read_to_string(row.path()).unwrap();
+            let run: serde_json::Value = serde_json::from_str(row.lines().nth(1).unwrap()).unwrap();
+            assert!(run["run"]["processor_s"].as_f64().unwrap() > 0.0, "{run}");
+        }
+    }
 }
 
 #[test]

@@ -171,6 +171,10 @@ impl Watcher for Watch {
     }
 
     fn finished(&mut self, point: &Point, outcome: &Outcome) {
+        if matches!(outcome, Err(error) if error.is_open()) {
+            // The execution was stopped before the point.
+            return;
+        }
         self.done += 1;
         let labels: Vec<&str> = point.values.iter().map(|(_, it)| it.as_str()).collect();
         let name = format!("{} ({})", point.id, labels.join(", "));

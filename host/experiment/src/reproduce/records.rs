@@ -197,6 +197,15 @@ impl Records {
         }
     }
 
+    /// Removes the runs of a setting.
+    #[cfg(test)]
+    pub fn forget(&mut self, setting: &Setting) {
+        let ids = self.index.iter().filter(|(known, _)| known == setting);
+        for id in ids.flat_map(|(_, ids)| ids) {
+            self.runs.remove(id);
+        }
+    }
+
     /// Reads every complete run that any exhibit of the scale has, from its row or its directory.
     pub fn read(reproduction: &Reproduction, dir: &Path) -> Result<Self, ExperimentError> {
         let (mut index, mut runs) = (Vec::new(), HashMap::new());

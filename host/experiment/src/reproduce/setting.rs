@@ -237,6 +237,16 @@ mod tests {
     }
 
     #[test]
+    fn every_data_set_has_enough_samples_for_every_setting() {
+        for scale in [Scale::Quick, Scale::Medium, Scale::Full] {
+            for point in Reproduction::all(scale).points(&Runs::default()).unwrap() {
+                let smaller = gleaner_sim::fleet::smaller_shares(&point.scenario).unwrap();
+                assert_eq!(smaller, None, "{scale}: {:?}", point.values);
+            }
+        }
+    }
+
+    #[test]
     fn an_epoch_of_a_few_samples_costs_what_the_papers_does() {
         let setting = Setting::new(Network::Mlp, Scheduler::Cre, Cell::MIDDLE);
         let [small, large] = [Scale::Smoke, Scale::Quick].map(|scale| {

@@ -390,7 +390,7 @@ impl<'a> Run<'a> {
             }
             if pauses {
                 Provenance {
-                    processor_s: earlier_s.zip(processor.elapsed_s()).map(|(a, b)| a + b),
+                    processor_s: earlier_s.zip(processor.end()).map(|(a, b)| a + b),
                     ..Provenance::here(thread_count(threads), begin.elapsed(), resumed)
                 }
                 .write(directory)?;
@@ -400,12 +400,14 @@ impl<'a> Run<'a> {
         }
         logs.sync()?;
         let wall = begin.elapsed();
+        let processor_s = earlier_s.zip(processor.end()).map(|(a, b)| a + b);
+        // From here on another run may begin.
         observer.ended();
         let about = model_metadata(scenario, &engine);
         let model = encode_model(engine.state().kept_model(), &deployment.tensors, &about);
         let provenance = Provenance {
             scheduler: program.map(|program| program.of_run(&engine)),
-            processor_s: earlier_s.zip(processor.elapsed_s()).map(|(a, b)| a + b),
+            processor_s,
             ..Provenance::here(thread_count(threads), wall, resumed)
         };
         Ok(Completed {

@@ -27,8 +27,9 @@ impl ProcessorTime {
         }
     }
 
-    /// Returns the time so far; `None` where another run shared the process, or the system does not tell.
-    pub(super) fn elapsed_s(&self) -> Option<f64> {
+    /// Returns the seconds since; `None` where another run shared the process, or the system does not
+    /// tell.
+    pub(super) fn end(self) -> Option<f64> {
         let alone = self.alone == Some(BEGUN.load(Ordering::SeqCst));
         let seconds = of_process()? - self.begin_s?;
         alone.then_some(seconds)
@@ -71,6 +72,6 @@ mod tests {
     fn two_runs_in_one_process_have_no_time_of_their_own() {
         let first = ProcessorTime::begin();
         let second = ProcessorTime::begin();
-        assert_eq!((first.elapsed_s(), second.elapsed_s()), (None, None));
+        assert_eq!((first.end(), second.end()), (None, None));
     }
 }
