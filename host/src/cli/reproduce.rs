@@ -167,6 +167,10 @@ enum Executed {
 
 /// Executes the chosen runs that are not complete, and writes their rows.
 fn execute(args: &Args, reproduction: &mut Reproduction) -> anyhow::Result<Executed> {
+    anyhow::ensure!(
+        args.minutes.is_none() || args.study.is_local(),
+        "--minutes is a limit of --engine local; with slurm give --time"
+    );
     let mut rows = reproduction.rows.clone();
     let mut watch = args.study.watch();
     let mut options = args.study.options()?;

@@ -31,7 +31,7 @@ impl ProcessorTime {
     /// tell.
     pub(super) fn end(self) -> Option<f64> {
         let alone = self.alone == Some(BEGUN.load(Ordering::SeqCst));
-        let seconds = of_process()? - self.begin_s?;
+        let seconds = (TICKS_PER_S * (of_process()? - self.begin_s?)).round() / TICKS_PER_S;
         alone.then_some(seconds)
     }
 }

@@ -226,6 +226,24 @@ fn the_medium_scale_has_the_runs_of_every_claim_on_cifar() {
 }
 
 #[test]
+fn activity_stands_beside_the_printed_one_for_short_and_long_runs() {
+    let reproduction = Reproduction::all(Scale::Medium);
+    let records = records(&reproduction, |_, _| (50.0, 5.0, 4.0));
+    let section = Exhibit::TableStatistics.show(&records);
+    let mut tables = section.tables.iter();
+    let (_, beside) = tables
+        .find(|(title, _)| title.starts_with("Activity"))
+        .unwrap();
+    assert_eq!(beside.rows.len(), 6);
+    let cre = |rounds: &str| beside.rows.iter().find(|row| row[..2] == ["cre", rounds]);
+    // 700 schedules and 300 epochs over the 200 rounds of an invented run; 4048 and 12720 over 2000.
+    let long = ["cre", "2000", "2.02, 3.50", "1.729", "3.14, 0.43", "0.136"];
+    assert_eq!(cre("2000").unwrap()[..6], long);
+    assert_eq!(cre("2000").unwrap()[7], "other samples");
+    assert_eq!(cre("300").unwrap()[2], "2.02, 0.50");
+}
+
+#[test]
 fn counts_are_those_of_long_runs_where_all_three_have_them() {
     let reproduction = Reproduction::all(Scale::Medium);
     let mut records = records(&reproduction, |_, _| (50.0, 5.0, 4.0));
