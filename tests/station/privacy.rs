@@ -39,7 +39,10 @@ fn boards_shorten_their_updates_to_the_bits_of_simulated_clients() {
     let finished = on_boards(&scenario, &folder.run(), Audience::default()).unwrap();
     let bounded = assert_as_simulated(&scenario, &folder, &finished);
     let anomalies = &finished.outcome.summary.anomalies;
-    assert!(anomalies.is_empty(), "rounding is no anomaly: {anomalies:?}");
+    assert!(
+        anomalies.is_empty(),
+        "rounding is no anomaly: {anomalies:?}"
+    );
     scenario.privacy.clip = 100.0;
     let free = gleaner_tests::runs::simulated(&scenario, &Folder::new("private-free"));
     assert_ne!(
