@@ -101,6 +101,7 @@ pub fn channel(scenario: &Scenario) -> Result<ChannelSource, TraceError> {
         let clients = whole(scenario.clients.count);
         let (channels, radio) = (scenario.radio.channels, settings::radio(scenario));
         let drawn = Emulation::new(scenario.run.seed, clients, channels, radio);
+        let drawn = drawn.with_placement(scenario.channel.placement);
         return Ok(ChannelSource::Drawn(drawn));
     }
     channel_from(scenario, path, &read_gains(path)?[..])
