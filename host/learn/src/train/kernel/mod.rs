@@ -16,6 +16,6 @@ mod x86;
 
 pub(super) use pool::{CHANNELS, pool};
 pub(crate) use product::{Left, multiply};
-pub(super) use rows::{Lists, ROW, RowSum, add_rows};
+pub(super) use rows::{Lists, ROW, RowSum, add_rows, word};
 pub use select::{Kernel, KernelError};
 pub(super) use windows::{NARROW, Places, ROWS, WIDE, Windows, add_windows};
