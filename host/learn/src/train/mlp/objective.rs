@@ -8,6 +8,7 @@
 //! Every sum runs over samples in order (the blocks' parts in the order of blocks), so neither
 //! pass depends on which thread does what.
 
+use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -50,21 +51,22 @@ struct Pass {
     small: Small,
 }
 
-/// Intermediate results of a block.
+/// Intermediate results.
 struct Scratch {
-    /// One row per sample: the error of the hidden layer's output.
-    back: Aligned,
-    /// One row per sample: scores of the classes, then their errors.
+    /// One row per sample of a block: its hidden layer, or the errors of that layer's output.
+    hidden: Aligned,
+    /// One row per sample of a block: scores of the classes, then their errors.
     scores: Aligned,
+    /// The gradient of a piece of W1.
+    slope: Aligned,
 }
 
-impl Scratch {
-    fn new() -> Self {
-        Self {
-            back: Aligned::zeros(BLOCK * ROW),
-            scores: Aligned::zeros(BLOCK * LANES),
-        }
-    }
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+        hidden: Aligned::zeros(BLOCK * ROW),
+        scores: Aligned::zeros(BLOCK * LANES),
+        slope: Aligned::zeros(PIXELS * ROW),
+    });
 }
 
 impl MlpObjective {
@@ -138,7 +140,7 @@ impl MlpObjective {
             small,
         } = pass;
         let scores = &mut scratch.scores[..samples * LANES];
-        let back = &mut scratch.back[..samples * ROW];
+        let back = &mut scratch.hidden[..samples * ROW];
         self.forward(weights, block, hidden, scores);
         let scale = 1.0 / self.data.samples as f32;
         *score = errors(kernel, scores, &block.labels, outputs, scale);
@@ -162,8 +164,8 @@ impl MlpObjective {
 
     fn first_passes(&self, Workspace { weights, passes }: &mut Workspace) {
         let blocks = self.data.blocks.par_iter().zip(passes);
-        blocks.for_each_init(Scratch::new, |scratch, (block, pass)| {
-            self.first_pass(weights, block, scratch, pass);
+        blocks.for_each(|(block, pass)| {
+            SCRATCH.with_borrow_mut(|scratch| self.first_pass(weights, block, scratch, pass));
         });
     }
 
@@ -182,12 +184,13 @@ impl MlpObjective {
         self.first_passes(workspace);
         let Workspace { weights, passes } = workspace;
         let pieces = weights.w1.par_chunks_mut(PIXELS * ROW).enumerate();
-        let room = || Aligned::zeros(PIXELS * ROW);
-        pieces.for_each_init(room, |room, (piece, rows)| {
-            let slope = &mut room[..rows.len()];
-            slope.fill(0.0);
-            self.second_pass(passes, piece * PIXELS, slope);
-            descend(self.model.kernel, rows, slope, learning_rate);
+        pieces.for_each(|(piece, rows)| {
+            SCRATCH.with_borrow_mut(|scratch| {
+                let slope = &mut scratch.slope[..rows.len()];
+                slope.fill(0.0);
+                self.second_pass(passes, piece * PIXELS, slope);
+                descend(self.model.kernel, rows, slope, learning_rate);
+            });
         });
         let (loss, slope) = self.join(passes);
         weights.descend(self.model.kernel, &slope, learning_rate);
@@ -222,17 +225,17 @@ impl Objective for MlpObjective {
     fn evaluate(&self, parameters: &[f32]) -> Evaluation {
         let mut weights = Weights::zeros(&self.model);
         weights.read(&self.model, parameters);
-        let score = |Scratch { back, scores }: &mut Scratch, block: &Block| {
-            let samples = block.labels.len();
-            let (hidden, scores) = (&mut back[..samples * ROW], &mut scores[..samples * LANES]);
-            self.forward(&weights, block, hidden, scores);
-            let Mlp {
-                outputs, kernel, ..
-            } = self.model;
-            errors(kernel, scores, &block.labels, outputs, 1.0)
+        let score = |block: &Block| {
+            SCRATCH.with_borrow_mut(|Scratch { hidden, scores, .. }| {
+                let samples = block.labels.len();
+                let hidden = &mut hidden[..samples * ROW];
+                let scores = &mut scores[..samples * LANES];
+                self.forward(&weights, block, hidden, scores);
+                let (classes, kernel) = (self.model.outputs, self.model.kernel);
+                errors(kernel, scores, &block.labels, classes, 1.0)
+            })
         };
-        let blocks = self.data.blocks.par_iter();
-        let scores: Vec<Score> = blocks.map_init(Scratch::new, score).collect();
+        let scores: Vec<Score> = self.data.blocks.par_iter().map(score).collect();
         let score = scores.into_iter().fold(Score::default(), Score::add);
         let samples = self.data.samples;
         Evaluation {
