@@ -16,6 +16,7 @@ pub mod print;
 mod allow;
 mod bench;
 mod board;
+mod calibrate;
 mod compare;
 mod config;
 mod cycles;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::study::{StudyArgs, choices};
-use super::word;
+use super::{calibrate, word};
 use gleaner_experiment::reproduce::{Exhibit, Reproduction, Scale};
 use gleaner_experiment::{Runs, Study};
 
@@ -21,8 +21,10 @@ shows every complete run of the scale.
 
 /// Exhibits, scale and directory of a reproduction.
 #[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// Tables and figures to reproduce, separated by commas, or `all`: table-accuracy-mnist,
     /// table-accuracy-cifar, fig-v, fig-mnist, fig-cifar, fig-bound, table-solution,
     /// table-statistics, fig-clients.
@@ -47,8 +49,18 @@ pub struct Args {
     study: StudyArgs,
 }
 
+/// Parts of the reproduction that need no runs.
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    /// Identify constants that the paper does not print by the activity that it does.
+    Calibrate(calibrate::Args),
+}
+
 /// Executes what is missing, reads everything and writes the report.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(Part::Calibrate(args)) = &args.part {
+        return calibrate::run(args);
+    }
     let reproduction = Reproduction {
         scale: args.scale,
         seeds: args.seeds,
