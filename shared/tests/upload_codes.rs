@@ -1,7 +1,9 @@
 //! The codes of uploads: lengths, error bounds, averages, hostile bytes, golden vectors.
 
 use gleaner_shared::mlp::code::rank::Rank;
-use gleaner_shared::mlp::code::{Between, Change, Draw, LayerSize, Layers, STRETCH, apply};
+use gleaner_shared::mlp::code::{
+    Between, Change, Draw, LayerSize, Layers, Memory, STRETCH, apply, memory_bytes,
+};
 use gleaner_shared::mlp::params::Tensor;
 use gleaner_shared::mlp::{Clip, CodeError, PaperParams, Params, Shape, UploadCode};
 use gleaner_shared::rng::{Purpose, Rng};
@@ -304,6 +306,105 @@ fn uploads_of_a_wide_layer_are_read_in_stretches() {
     let whole: f64 = numbers.iter().take(9_000).map(|&x| square(x)).sum();
     // Noise of 60 directions, of which eight are kept.
     assert!((0.5..0.85).contains(&(left / whole)), "{}", left / whole);
+}
+
+/// What rounds of one change send, with a memory that moves on as `counts` says, and what is left in it.
+fn rounds(
+    code: UploadCode,
+    change: &impl Change,
+    shape: Shape,
+    counts: impl Fn(u64) -> bool,
+) -> (Vec<f64>, Vec<u8>) {
+    let mut bytes = vec![0; memory_bytes(&shape)];
+    let mut sums = vec![0.0; shape.parameters()];
+    for round in 0..40 {
+        let mut memory = Memory::new(shape, &mut bytes).unwrap();
+        let upload = encoded(code, &memory.with(change), draw(round));
+        if counts(round) {
+            let sent = code.decode(shape, &upload).unwrap();
+            let numbers = differences(&sent);
+            let pairs = sums.iter_mut().zip(numbers);
+            pairs.for_each(|(sum, number)| *sum += f64::from(number));
+            memory.advance(change, &sent);
+        }
+    }
+    (sums, bytes)
+}
+
+#[test]
+fn what_an_upload_leaves_out_comes_later() {
+    let base = base();
+    let model = moved(&base, 6, 300);
+    let (shape, change) = (
+        base.shape(),
+        Between {
+            model: &*model,
+            base: &*base,
+        },
+    );
+    let wanted = differences(&change);
+    for (code, most) in [
+        (UploadCode::Q4, 2e-5),
+        (UploadCode::Rank(Rank::Four), 0.02),
+        (UploadCode::Rank(Rank::One), 0.2),
+    ] {
+        let mean = |sums: &[f64]| -> Vec<i32> {
+            sums.iter().map(|sum| (sum / 40.0).round() as i32).collect()
+        };
+        let once = lost(&after(code, &model, &base, 1), &wanted);
+        let (sums, _) = rounds(code, &change, shape, |_| true);
+        let with = lost(&mean(&sums), &wanted);
+        assert!(with < most && with < once / 2.0, "{code} {once} {with}");
+    }
+}
+
+#[test]
+fn sent_and_remembered_numbers_add_up_to_the_changes() {
+    let base = base();
+    let model = moved(&base, 7, 300);
+    let (shape, change) = (
+        base.shape(),
+        Between {
+            model: &*model,
+            base: &*base,
+        },
+    );
+    let (sums, mut bytes) = rounds(UploadCode::Rank(Rank::Two), &change, shape, |_| true);
+    let memory = Memory::new(shape, &mut bytes).unwrap();
+    let zero = Between {
+        model: &*base,
+        base: &*base,
+    };
+    let left = differences(&memory.with(&zero));
+    let largest = left.iter().map(|it| it.unsigned_abs()).max().unwrap();
+    for ((sum, left), wanted) in sums.iter().zip(&left).zip(differences(&change)) {
+        let error = (sum + f64::from(*left) - 40.0 * f64::from(wanted)).abs();
+        // Every round rounds what is remembered once.
+        assert!(error < 40.0 * f64::from(largest) / 127.0, "{error}");
+    }
+}
+
+#[test]
+fn uploads_that_do_not_count_leave_the_memory_as_it_was() {
+    let base = base();
+    let model = moved(&base, 8, 300);
+    let change = Between {
+        model: &*model,
+        base: &*base,
+    };
+    let code = UploadCode::Rank(Rank::Two);
+    let (none, untouched) = rounds(code, &change, base.shape(), |_| false);
+    assert!(none.iter().all(|&sum| sum == 0.0) && untouched.iter().all(|&byte| byte == 0));
+    let (_, first) = rounds(code, &change, base.shape(), |round| round == 3);
+    let (_, second) = rounds(code, &change, base.shape(), |round| {
+        round == 3 || round == 9
+    });
+    assert_ne!(first, second);
+    let mut bytes = second;
+    let mut memory = Memory::new(base.shape(), &mut bytes).unwrap();
+    memory.clear();
+    assert_eq!(bytes, untouched);
+    assert!(Memory::new(base.shape(), &mut bytes[1..]).is_none());
 }
 
 /// Numbers of the host, as a change.

@@ -11,6 +11,8 @@
 //! [`Change`] again: neither is ever in memory as a whole. All arithmetic is of integers and has one
 //! result on every machine. Random bits come from the streams of the order ([`Draw`]).
 //!
+//! What a code leaves out may be remembered and sent later ([`feedback`]).
+//!
 //! Bytes from the other end are checked for their length and for scales that no encoder writes. Any
 //! other bytes decode to differences of magnitudes below 2^31 units; the model they are added to
 //! saturates at [`Tensor::limit`](super::params::Tensor::limit), and an aggregation rule or
@@ -18,6 +20,7 @@
 
 pub mod blocks;
 pub mod change;
+pub mod feedback;
 mod orthogonal;
 pub mod plain;
 pub mod rank;
@@ -27,6 +30,7 @@ pub mod six;
 pub use self::change::{
     Between, Change, LayerSize, Layers, MOST_LAYERS, STRETCH, apply, write_f32,
 };
+pub use self::feedback::{Memory, memory_bytes};
 pub use self::plain::{Code, HEADER_BYTES, Width, encode};
 
 use self::blocks::Blocks;
