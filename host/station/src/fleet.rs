@@ -501,6 +501,7 @@ impl Fleet for StationFleet {
     }
 
     fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
+        self.fixed.settle(log, model)?;
         let round = log.round.round;
         let mark = RoundMark {
             run: self.rules.run,
