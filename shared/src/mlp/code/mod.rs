@@ -54,8 +54,9 @@ pub enum CodeError {
     Memory { words: usize, expected: usize },
 }
 
-/// The code of an upload.
+/// The code of an upload. On the wire it is its number, from 0 in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[allow(missing_docs)]
 pub enum UploadCode {
@@ -63,6 +64,17 @@ pub enum UploadCode {
     Q8,
     Q6,
     Q4,
+    Rank8,
+    Rank4,
+    Rank2,
+    Rank1,
+}
+
+/// The coder of a code.
+enum Coder {
+    Plain(Width),
+    Six,
+    Blocks,
     Rank(Rank),
 }
 
@@ -73,11 +85,24 @@ impl UploadCode {
         Self::Q8,
         Self::Q6,
         Self::Q4,
-        Self::Rank(Rank::Eight),
-        Self::Rank(Rank::Four),
-        Self::Rank(Rank::Two),
-        Self::Rank(Rank::One),
+        Self::Rank8,
+        Self::Rank4,
+        Self::Rank2,
+        Self::Rank1,
     ];
+
+    const fn coder(self) -> Coder {
+        match self {
+            Self::Q16 => Coder::Plain(Width::Wide),
+            Self::Q8 => Coder::Plain(Width::Byte),
+            Self::Q6 => Coder::Six,
+            Self::Q4 => Coder::Blocks,
+            Self::Rank8 => Coder::Rank(Rank::Eight),
+            Self::Rank4 => Coder::Rank(Rank::Four),
+            Self::Rank2 => Coder::Rank(Rank::Two),
+            Self::Rank1 => Coder::Rank(Rank::One),
+        }
+    }
 
     /// Returns the name, as in a scenario.
     #[must_use]
@@ -87,10 +112,10 @@ impl UploadCode {
             Self::Q8 => "q8",
             Self::Q6 => "q6",
             Self::Q4 => "q4",
-            Self::Rank(Rank::One) => "rank-1",
-            Self::Rank(Rank::Two) => "rank-2",
-            Self::Rank(Rank::Four) => "rank-4",
-            Self::Rank(Rank::Eight) => "rank-8",
+            Self::Rank8 => "rank-8",
+            Self::Rank4 => "rank-4",
+            Self::Rank2 => "rank-2",
+            Self::Rank1 => "rank-1",
         }
     }
 
@@ -103,21 +128,20 @@ impl UploadCode {
     /// Returns the bytes of a coded model of these layers, whatever its values.
     #[must_use]
     pub fn encoded_len(self, layers: &impl Layers) -> usize {
-        match self {
-            Self::Q16 => plain::coded_bytes(layers, Width::Wide),
-            Self::Q8 => plain::coded_bytes(layers, Width::Byte),
-            Self::Q6 => six::coded_bytes(layers),
-            Self::Q4 => blocks::coded_bytes(layers),
-            Self::Rank(rank) => rank.coded_bytes(layers),
+        match self.coder() {
+            Coder::Plain(width) => plain::coded_bytes(layers, width),
+            Coder::Six => six::coded_bytes(layers),
+            Coder::Blocks => blocks::coded_bytes(layers),
+            Coder::Rank(rank) => rank.coded_bytes(layers),
         }
     }
 
     /// Returns the words of working memory that [`UploadCode::encode`] takes.
     #[must_use]
     pub fn work_words(self, layers: &impl Layers) -> usize {
-        match self {
-            Self::Q16 | Self::Q8 | Self::Q6 | Self::Q4 => 0,
-            Self::Rank(rank) => rank.work_words(layers),
+        match self.coder() {
+            Coder::Plain(_) | Coder::Six | Coder::Blocks => 0,
+            Coder::Rank(rank) => rank.work_words(layers),
         }
     }
 
@@ -147,12 +171,11 @@ impl UploadCode {
             });
         }
         let mut rng = draw.rounding();
-        match self {
-            Self::Q16 => plain::encode_change(change, Width::Wide, clip, &mut rng, out)?,
-            Self::Q8 => plain::encode_change(change, Width::Byte, clip, &mut rng, out)?,
-            Self::Q6 => six::encode(change, clip, &mut rng, out),
-            Self::Q4 => blocks::encode(change, clip, &mut rng, out),
-            Self::Rank(rank) => rank.encode(change, clip, draw, work, out),
+        match self.coder() {
+            Coder::Plain(width) => plain::encode_change(change, width, clip, &mut rng, out)?,
+            Coder::Six => six::encode(change, clip, &mut rng, out),
+            Coder::Blocks => blocks::encode(change, clip, &mut rng, out),
+            Coder::Rank(rank) => rank.encode(change, clip, draw, work, out),
         };
         Ok(expected)
     }
@@ -169,12 +192,11 @@ impl UploadCode {
                 expected,
             });
         }
-        Ok(match self {
-            Self::Q16 => Decoded::Plain(Plain::parse(layers, bytes, Width::Wide)?),
-            Self::Q8 => Decoded::Plain(Plain::parse(layers, bytes, Width::Byte)?),
-            Self::Q6 => Decoded::Six(Six::parse(layers, bytes)?),
-            Self::Q4 => Decoded::Blocks(Blocks::parse(layers, bytes)?),
-            Self::Rank(rank) => Decoded::Rank(LowRank::parse(layers, rank, bytes)?),
+        Ok(match self.coder() {
+            Coder::Plain(width) => Decoded::Plain(Plain::parse(layers, bytes, width)?),
+            Coder::Six => Decoded::Six(Six::parse(layers, bytes)?),
+            Coder::Blocks => Decoded::Blocks(Blocks::parse(layers, bytes)?),
+            Coder::Rank(rank) => Decoded::Rank(LowRank::parse(layers, rank, bytes)?),
         })
     }
 }
