@@ -81,6 +81,12 @@ impl FixedFleet {
         self
     }
 
+    /// Returns whether clients remember what uploads left out.
+    #[must_use]
+    pub const fn has_feedback(&self) -> bool {
+        self.memories.are_kept()
+    }
+
     /// Returns the code of uploads.
     #[must_use]
     pub const fn code(&self) -> UploadCode {

@@ -27,6 +27,11 @@ impl Memories {
         }
     }
 
+    /// Returns whether there is error feedback.
+    pub const fn are_kept(&self) -> bool {
+        self.bytes > 0
+    }
+
     /// Returns what a client remembers; `None` without error feedback.
     pub fn of(&self, client: ClientId) -> Option<Vec<u8>> {
         let confirmed = self.confirmed.get(client.index())?.clone();

@@ -119,6 +119,12 @@ impl UploadCode {
         }
     }
 
+    /// Returns the bit of this code in a set of codes.
+    #[must_use]
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
     /// Returns the code of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
