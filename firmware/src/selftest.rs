@@ -177,6 +177,7 @@ fn count_codes(
                 ("encode", encode),
                 ("apply", apply),
                 ("update", fingerprint(bytes)),
+                ("model", global.fingerprint()),
             ] {
                 let mut words = String::<16>::new();
                 // The longest name fits.

@@ -14,7 +14,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use gleaner_shared::board::{self, Shape};
-use gleaner_shared::mlp::code::Between;
+use gleaner_shared::mlp::code::{Between, apply};
 use gleaner_shared::mlp::selftest::{
     CODED_DRAW, CodedNet, fingerprint, move_on, networks, small_nets,
 };
@@ -236,8 +236,8 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
     }
 }
 
-/// Returns the fingerprint of the update that the self-test codes.
-fn coded_update(code: UploadCode) -> u64 {
+/// Returns the fingerprints of the update that the self-test codes, and of the model that it leads to.
+fn coded_update(code: UploadCode) -> (u64, u64) {
     let (mut model, mut base) = (Box::new(CodedNet::new()), Box::new(CodedNet::new()));
     base.initialise(1);
     model.copy_from(&base);
@@ -250,7 +250,8 @@ fn coded_update(code: UploadCode) -> u64 {
     let mut work = vec![0; code.work_words(&change)];
     code.encode(&change, Clip::NONE, CODED_DRAW, &mut work, &mut bytes)
         .unwrap();
-    fingerprint(&bytes)
+    apply(&code.decode(base.shape(), &bytes).unwrap(), &mut base);
+    (fingerprint(&bytes), base.fingerprint())
 }
 
 #[test]
@@ -267,7 +268,8 @@ fn every_code_gives_the_hosts_bytes_within_its_cycles() {
                 let found = figures.iter().find(|it| it.what == what);
                 found.unwrap_or_else(|| panic!("{what}")).number
             };
-            assert_eq!(of("update"), coded_update(code), "{board}: {name}");
+            let found = (of("update"), of("model"));
+            assert_eq!(found, coded_update(code), "{board}: {name}");
             let each = |cycles: u64| cycles as f64 / CodedNet::COUNT as f64;
             let (encode, apply) = (each(of("encode")), each(of("apply")));
             println!("{board}: {name}: coding {encode:.1}, applying {apply:.1} a parameter");

@@ -3,9 +3,9 @@
 //! Layout, layer by layer: the layer's scale S, a little-endian `u32` in the layer's units; then, for
 //! every stretch of at most 64 numbers of a row, its scale b in a byte and the codes, the first in the
 //! lower half of a byte; the upper half of an odd stretch's last byte is zero and not read. A difference is
-//! code * b * S: an integer, so that rounding at random is right on average to the last unit. A
-//! stretch without a change has b = 0 and draws nothing; any other draws a word for two numbers, the
-//! lower half for the first. For 784-50-10 that is 20,732 bytes.
+//! code * b * S, an integer; rounded at random, codes are right on average to 1/512 of a step. A
+//! stretch without a change has b = 0 and draws nothing; any other draws a word for four numbers, a
+//! byte each, the lowest for the first. For 784-50-10 that is 20,732 bytes.
 
 use super::super::clip::Clip;
 use super::CodeError;
@@ -97,17 +97,30 @@ fn write_stretch(numbers: &[i32], scale: u32, rng: &mut Rng, out: &mut [u8]) {
     *rng = bits;
 }
 
-/// Writes codes of numbers that `scaled` puts in units of 2^-16, rounded at random.
+/// Writes codes of numbers that `scaled` puts in units of 2^-16, rounded at random. The factor is never too
+/// large, so that no code exceeds the limit.
 #[inline(always)]
 fn write_codes(numbers: &[i32], codes: &mut [u8], rng: &mut Rng, scaled: impl Fn(i32) -> i32) {
     let code = |number: i32, random: u32| {
-        ((scaled(number) + random as i32) >> 16).clamp(-LIMIT, LIMIT) as u32 & 0xF
+        let random = (random & 0xFF) << 8 | 0x80;
+        (scaled(number) + random as i32) >> 16
     };
-    for (pair, out) in numbers.chunks(2).zip(codes) {
+    let (fours, rest) = numbers.as_chunks::<4>();
+    let (pairs, last) = codes.split_at_mut(2 * fours.len());
+    for (&[a, b, c, d], out) in fours.iter().zip(pairs.as_chunks_mut::<2>().0) {
         let random = rng.next_u32();
-        let low = code(pair[0], random & 0xFFFF);
-        let high = pair.get(1).map_or(0, |&number| code(number, random >> 16));
-        *out = (low | high << 4) as u8;
+        let (a, b) = (code(a, random), code(b, random >> 8));
+        let (c, d) = (code(c, random >> 16), code(d, random >> 24));
+        *out = [(a & 0xF | b << 4) as u8, (c & 0xF | d << 4) as u8];
+    }
+    if !rest.is_empty() {
+        let mut random = rng.next_u32();
+        for (pair, out) in rest.chunks(2).zip(last) {
+            let low = code(pair[0], random);
+            let high = pair.get(1).map_or(0, |&number| code(number, random >> 8));
+            *out = (low & 0xF | high << 4) as u8;
+            random >>= 16;
+        }
     }
 }
 

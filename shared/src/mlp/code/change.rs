@@ -157,12 +157,10 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Between<'_, IN, HID, O
         out: &mut [i32],
         convert: impl Fn(i32) -> i32,
     ) {
-        // Tells the compiler that columns and places in `out` are even or odd together.
-        let (first, count) = (first & !(STRETCH - 1), out.len());
-        in_pairs!(at in count => {
-            let difference = self.model.difference(self.base, tensor, row, first + at);
-            out[at] = convert(limited(tensor, difference));
-        });
+        (self.model).differences(self.base, tensor, (row, first), out);
+        for out in out {
+            *out = convert(limited(tensor, *out));
+        }
     }
 
     #[inline(always)]

@@ -21,6 +21,7 @@ use super::plain::{Width, write_layer};
 use super::scale::{Scaling, checked, difference};
 use super::{CodeError, Draw, blocks, orthogonal};
 use crate::mlp::descent::Factor;
+use crate::mlp::kernel::{self, TILE};
 use crate::rng::Rng;
 
 /// The least number of parameters of a factored layer.
@@ -29,8 +30,6 @@ const LEAST_PARAMETERS: usize = 1024;
 const SCALE_BITS: u32 = 14;
 /// Exponents that an encoder writes.
 const EXPONENTS: core::ops::RangeInclusive<i8> = -48..=24;
-/// Rows that are summed at a time: enough to pay for loading the sums.
-const TILE: usize = 8;
 /// Signs of a column, as many as a sum of stretches is divided into.
 const GROUP: usize = 4;
 
@@ -180,38 +179,43 @@ fn project<const R: usize>(
         for (signs, first) in signs.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
             let numbers = &mut numbers[..signs.len()];
             change.read(layer, row, first, numbers, |number| number);
-            let any = (numbers.iter()).fold(0, |any, &number| any | (number ^ (number >> 31)));
-            if any == 0 {
-                continue;
-            }
-            seen |= any;
             for (group, p) in p.chunks_mut(GROUP).enumerate() {
-                add_signed(numbers, signs, (GROUP * group, lost), p);
+                seen |= add_signed(numbers, signs, (GROUP * group, lost), p);
             }
         }
     }
     u32::BITS - (seen as u32).leading_zeros()
 }
 
-/// Adds numbers, shifted, to sums with the signs in the bits from `bit` on.
+/// Adds numbers, shifted, to sums with the signs in the bits from `bit` on; returns the bits that any of
+/// their magnitudes has, or one less.
 #[inline(always)]
-fn add_signed(numbers: &[i32], signs: &[i32], (bit, lost): (usize, u32), sums: &mut [i32]) {
-    let mut alike = [0i32; 1 << GROUP];
+fn add_signed(numbers: &[i32], signs: &[i32], (bit, lost): (usize, u32), sums: &mut [i32]) -> i32 {
+    let (mut alike, mut seen) = ([0i32; 1 << GROUP], 0);
     for (&number, &signs) in numbers.iter().zip(signs) {
         let signs = (signs >> bit) as usize % alike.len();
         alike[signs] += number >> lost;
+        seen |= number ^ (number >> 31);
     }
-    let all = alike.iter().fold(0i32, |sum, &part| sum.wrapping_add(part));
-    for (k, sum) in sums.iter_mut().enumerate() {
-        let mut subtracted = 0i32;
-        for (signs, &part) in alike.iter().enumerate() {
-            if signs >> k & 1 == 1 {
-                subtracted = subtracted.wrapping_add(part);
-            }
+    if seen == 0 && numbers.iter().all(|&number| number == 0) {
+        return 0;
+    }
+    // The upper half differs from the lower one in the topmost sign; added to it, it differs no more. A
+    // difference fits 31 bits, whatever its parts.
+    let mut upper = &mut alike[..];
+    for k in (0..GROUP).rev() {
+        let (low, high) = upper.split_at_mut(1 << k);
+        let mut sum = 0i32;
+        for (low, &mut high) in low.iter_mut().zip(high) {
+            sum = sum.wrapping_add(low.wrapping_sub(high));
+            *low = low.wrapping_add(high);
         }
-        // The sum fits 31 bits, whatever its parts.
-        *sum = sum.wrapping_add(all.wrapping_sub(subtracted.wrapping_mul(2)));
+        if let Some(out) = sums.get_mut(k) {
+            *out = out.wrapping_add(sum);
+        }
+        upper = low;
     }
+    seen
 }
 
 /// Writes Q' = G^T P to `sums`, of differences without their `lost` lowest bits.
@@ -266,15 +270,7 @@ impl<const R: usize> Tile<R> {
                     column[at] = number;
                 }
             }
-            for (sums, column) in sums.iter_mut().zip(&columns) {
-                let mut all = *sums;
-                for (&number, p) in column.iter().zip(&self.p) {
-                    for (sum, &p) in all.iter_mut().zip(p) {
-                        *sum += number * p;
-                    }
-                }
-                *sums = all;
-            }
+            kernel::add_products(&columns[..sums.len()], &self.p, sums);
         }
         // What is left of these rows in `columns` meets zeros.
         self.p = [[0; R]; TILE];
