@@ -19,6 +19,7 @@ mod infer;
 mod kills;
 mod ledger;
 mod mixed;
+mod paper;
 mod poisoning;
 mod powercuts;
 mod privacy;
@@ -77,6 +78,8 @@ enum Figure {
     Ledger(ledger::Args),
     /// Every kind of emulated board beside simulated clients, to the bit.
     Mixed(mixed::Args),
+    /// The preset of the CNN against the statistics that the paper prints, and the committed rows.
+    Paper(paper::Args),
     /// Hostile clients under every rule of aggregation, over three tasks.
     Poisoning(poisoning::Args),
     /// The power of a board cut inside every operation of its flash.
@@ -116,6 +119,7 @@ fn main() -> ExitCode {
         Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
         Figure::Mixed(args) => mixed::run(&args),
+        Figure::Paper(args) => paper::run(&args),
         Figure::Poisoning(args) => poisoning::run(&args),
         Figure::Powercuts(args) => powercuts::run(&args),
         Figure::Privacy(args) => privacy::run(&args),

@@ -38,9 +38,10 @@ fn boards_shorten_their_updates_to_the_bits_of_simulated_clients() {
     let folder = Folder::new("private-clip");
     let finished = on_boards(&scenario, &folder.run(), Audience::default()).unwrap();
     let bounded = assert_as_simulated(&scenario, &folder, &finished);
+    let anomalies = &finished.outcome.summary.anomalies;
     assert!(
-        finished.outcome.summary.anomalies.is_empty(),
-        "rounding is no anomaly"
+        anomalies.is_empty(),
+        "rounding is no anomaly: {anomalies:?}"
     );
     scenario.privacy.clip = 100.0;
     let free = gleaner_tests::runs::simulated(&scenario, &Folder::new("private-free"));

@@ -86,29 +86,39 @@ fn assert_replays(directory: &RunDirectory) {
     assert_eq!(verdict.recorded, verdict.replayed);
 }
 
-/// Runs 8 rounds with a board that stalls in all of them.
+/// Runs 8 rounds with a board that stalls in all of them. On a busy machine one that has lost its line may
+/// not be back when its pause ends, and then sits out for longer.
 fn suffer(stall: Stall) {
     let scenario = scenario(8);
     let (fleet, _boards) = boards(&scenario, stall, u32::MAX);
     let folder = Folder::new("stall");
     let directory = folder.run();
     run(&scenario, &fleet, &directory, &mut Silent);
-    let (failed, out) = ("failed", "sits out");
-    let expected = [failed, failed, out, failed, out, out, failed, out];
-    assert_eq!(
-        Vec::from_iter(orders(&directory).into_values()),
-        expected,
-        "{stall:?}"
-    );
+    let orders = orders(&directory);
+    assert!(orders.keys().copied().eq(1..=8), "{orders:?}");
+    let failed: Vec<u32> = (orders.iter().filter(|(_, word)| **word == "failed"))
+        .map(|(&round, _)| round)
+        .collect();
     let pauses = events(&directory).filter_map(|event| match event.what {
         EventKind::SitsOut { failures, until } => Some((event.round?, failures, until)),
         _ => None,
     });
-    assert_eq!(
-        Vec::from_iter(pauses),
-        [(2, 2, 3), (4, 3, 6), (7, 4, 11)],
-        "{stall:?}"
-    );
+    let pauses = Vec::from_iter(pauses);
+    // Every failure from the second on is followed by a pause twice as long as the one before.
+    let expected: Vec<_> = (failed.iter().skip(1).zip(2..))
+        .map(|(&round, failures)| (round, failures, round + (1 << (failures - 2))))
+        .collect();
+    assert_eq!(pauses, expected, "{stall:?}");
+    assert_eq!(failed[..2], [1, 2], "{stall:?}");
+    for (pause, next) in pauses.iter().zip(&failed[2..]) {
+        assert!(
+            *next > pause.2,
+            "{stall:?}: ordered in its pause, {failed:?}"
+        );
+    }
+    if !matches!(stall, Stall::HangsUp | Stall::BrownsOut) {
+        assert_eq!(failed, [1, 2, 4, 7], "{stall:?}");
+    }
     for row in run::read_rounds(&directory.file(RunDirectory::ROUNDS)).unwrap() {
         assert_eq!(row.participants, [0, 2, 3].map(ClientId), "{stall:?}");
     }
@@ -138,6 +148,21 @@ fn a_board_that_sends_a_byte_a_second_sits_out() {
 #[test]
 fn a_board_that_browns_out_in_training_sits_out() {
     suffer(Stall::BrownsOut);
+}
+
+#[test]
+fn a_board_that_declines_long_after_its_order_sits_out() {
+    let mut scenario = scenario(5);
+    // A quorum would close the round before the board declines.
+    scenario.run.quorum = 0;
+    let (fleet, _boards) = boards(&scenario, Stall::DeclinesLate, u32::MAX);
+    let folder = Folder::new("late");
+    let directory = folder.run();
+    run(&scenario, &fleet, &directory, &mut Silent);
+    let (failed, out) = ("failed", "sits out");
+    let expected = [failed, failed, out, failed, out];
+    assert_eq!(Vec::from_iter(orders(&directory).into_values()), expected);
+    assert_replays(&directory);
 }
 
 #[test]
@@ -174,9 +199,13 @@ fn a_resumed_run_tries_every_board_again() {
     }));
     assert!(crashed.is_err());
     run(&scenario, &fleet, &directory, &mut Silent);
+    let mut orders = orders(&directory);
+    // On a busy machine its line may not be back by then.
+    let fourth = orders.remove(&4).unwrap();
+    assert!(["failed", "sits out"].contains(&fourth), "{fourth}");
     let (failed, out, trained) = ("failed", "sits out", "trained");
-    let expected = [failed, failed, out, failed, trained, trained, trained];
-    assert_eq!(Vec::from_iter(orders(&directory).into_values()), expected);
+    let expected = [failed, failed, out, trained, trained, trained];
+    assert_eq!(Vec::from_iter(orders.into_values()), expected);
     assert_replays(&directory);
 }
 

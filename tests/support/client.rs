@@ -6,7 +6,7 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use gleaner_shared::energy::{Activity, Flows, Ledger, Phase, Snapshot, Spent};
+use gleaner_shared::energy::{Activity, Flows, Ledger, Phase, Shortfall, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
@@ -32,6 +32,9 @@ const FOREVER: Duration = Duration::from_secs(86_400);
 /// Time after which a client browns out in its training.
 const BROWN_OUT: Duration = Duration::from_millis(100);
 
+/// Time after which a client declines an order late.
+const LATE: Duration = Duration::from_secs(2);
+
 /// How a client that holds its key keeps a base station waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
@@ -45,16 +48,19 @@ pub enum Stall {
     Trickle,
     /// Loses its power in the middle of training, and connects again.
     BrownsOut,
+    /// Declines its order for lack of energy, long after it was given.
+    DeclinesLate,
 }
 
 impl Stall {
     /// Every way, in order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::HangsUp,
         Self::Idle,
         Self::Mute,
         Self::Trickle,
         Self::BrownsOut,
+        Self::DeclinesLate,
     ];
 }
 
@@ -82,6 +88,8 @@ pub struct Client {
     stall: Option<(Stall, RangeInclusive<u32>)>,
     /// When it loses its power.
     dies_at: Option<Instant>,
+    /// When it declines its order, and how.
+    declines: Option<(Instant, OrderReply)>,
     /// Whether it closes this line.
     hangs_up: bool,
     /// How often each order was carried out, by round.
@@ -196,6 +204,7 @@ impl Client {
             booked: None,
             stall: None,
             dies_at: None,
+            declines: None,
             hangs_up: false,
             trained: Vec::new(),
             counted: Vec::new(),
@@ -280,6 +289,7 @@ impl Client {
     pub async fn serve(&mut self, line: impl AsyncRead + AsyncWrite) -> io::Result<()> {
         self.starts = self.starts.wrapping_add(1);
         self.hangs_up = false;
+        self.declines = None;
         let entropy = [self.starts ^ self.number as u8; 32];
         let mut link = DeviceLink::new(self.key, Some(entropy), self.device(), self.timing);
         let (mut read, mut write) = tokio::io::split(line);
@@ -289,6 +299,10 @@ impl Client {
         loop {
             while let Some(event) = link.poll(now()) {
                 self.handle(&mut link, event);
+            }
+            let due = |(at, _): &mut (Instant, OrderReply)| *at <= Instant::now();
+            if let Some((_, reply)) = self.declines.take_if(due) {
+                let _ = link.send(DeviceToHost::OrderReply(reply));
             }
             loop {
                 self.flush(&mut link, now());
@@ -318,7 +332,10 @@ impl Client {
                 // Work of an order that is not of this session is done, and waits for it.
                 wake = wake.min(work.at.max(Instant::now() + TICK));
             }
-            wake = self.dies_at.map_or(wake, |at| wake.min(at));
+            let declines_at = self.declines.as_ref().map(|(at, _)| *at);
+            for at in [self.dies_at, declines_at].into_iter().flatten() {
+                wake = wake.min(at);
+            }
             let len = tokio::select! {
                 len = read.read(&mut piece) => len?,
                 () = sleep_until(wake) => continue,
@@ -395,6 +412,18 @@ impl Client {
                         return;
                     }
                     Some(Stall::Mute) => return,
+                    Some(Stall::DeclinesLate) => {
+                        let reply = OrderReply {
+                            work: order.mark(),
+                            declined: Some(DeclineReason::Energy(Shortfall {
+                                needed: PicoJoules(2),
+                                available: PicoJoules(1),
+                            })),
+                            reserved: PicoJoules::ZERO,
+                        };
+                        self.declines = Some((Instant::now() + LATE, reply));
+                        return;
+                    }
                     _ => {}
                 }
                 let declined = self.take(order).err();

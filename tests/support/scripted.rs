@@ -19,6 +19,7 @@ use crate::client::about_of;
 const ROOM: usize = 1 << 17;
 
 /// What a script makes a board say.
+#[allow(clippy::large_enum_variant, reason = "there are few at a time")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Say {
     /// A message.

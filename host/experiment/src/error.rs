@@ -59,6 +59,8 @@ pub enum ExperimentError {
         number: usize,
         points: usize,
     },
+    #[error("row {} is damaged: {problem}; restore it, or delete it to execute its run again", path.display())]
+    Row { path: PathBuf, problem: String },
     #[error("{} is not valid Unicode; choose another directory", path.display())]
     Path { path: PathBuf },
     #[error(
@@ -218,6 +220,11 @@ impl PointError {
     /// Tells whether a retry without any change would fail again.
     pub(crate) fn is_failure(&self) -> bool {
         !self.is_open() && !matches!(self, Self::Paused { .. } | Self::Taken { .. })
+    }
+
+    /// Tells whether the point was not executed to its end, without an error.
+    pub fn is_stopped(&self) -> bool {
+        self.is_open() || matches!(self, Self::Paused { .. })
     }
 
     /// Tells whether no worker has completed the point yet, and none has failed.

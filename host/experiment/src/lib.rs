@@ -27,7 +27,8 @@ pub mod week;
 
 pub use error::{ExperimentError, PointError};
 pub use execute::{
-    Attempt, Engine, EngineOptions, Outcome, Watcher, execute, execute_point, gather, run_directory,
+    Attempt, Engine, EngineOptions, Outcome, Stopping, Watcher, execute, execute_point, gather,
+    run_directory,
 };
 pub use page::Findings;
 pub use plan::{Keep, Plan, Point};

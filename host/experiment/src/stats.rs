@@ -86,6 +86,31 @@ impl Interval {
     }
 }
 
+/// Returns Pearson's coefficient, or 0 if one of the two does not vary.
+pub(crate) fn correlation(pairs: &[(f64, f64)]) -> f64 {
+    let (xs, ys): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (x, y) = (Statistic::of(&xs).mean, Statistic::of(&ys).mean);
+    let sum = |figure: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(figure).sum::<f64>();
+    let both = sum(&|pair| (pair.0 - x) * (pair.1 - y));
+    let each = sum(&|pair| (pair.0 - x).powi(2)) * sum(&|pair| (pair.1 - y).powi(2));
+    if each > 0.0 { both / each.sqrt() } else { 0.0 }
+}
+
+/// Returns Spearman's coefficient: that of the ranks, equal values sharing theirs.
+pub(crate) fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
+    let ranks = |values: Vec<f64>| -> Vec<f64> {
+        let rank = |value: &f64| {
+            let below = values.iter().filter(|it| *it < value).count();
+            let equal = values.iter().filter(|it| *it == value).count();
+            below as f64 + (equal as f64 - 1.0) / 2.0
+        };
+        values.iter().map(rank).collect()
+    };
+    let (xs, ys) = pairs.iter().copied().unzip();
+    let pairs: Vec<_> = ranks(xs).into_iter().zip(ranks(ys)).collect();
+    correlation(&pairs)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +164,24 @@ mod tests {
         assert_eq!(Interval::of_mean(&[3.0]), None);
         let two = Interval::of_mean(&[1.0, 2.0]).unwrap();
         assert_eq!((two.low, two.high), (1.0, 2.0));
+    }
+
+    #[test]
+    fn correlation_is_one_on_a_line_minus_one_on_its_mirror_and_zero_on_a_level() {
+        let line: Vec<(f64, f64)> = (0..9)
+            .map(|n| (f64::from(n), 3.0 * f64::from(n) + 1.0))
+            .collect();
+        assert!((correlation(&line) - 1.0).abs() < 1e-12);
+        let mirror: Vec<(f64, f64)> = line.iter().map(|(x, y)| (*x, -y)).collect();
+        assert!((correlation(&mirror) + 1.0).abs() < 1e-12);
+        assert_eq!(correlation(&[(1.0, 2.0), (1.0, 3.0)]), 0.0);
+    }
+
+    #[test]
+    fn ranks_correlate_on_any_rising_curve_and_ties_share_a_rank() {
+        let curve: Vec<(f64, f64)> = (1..9).map(|n| (f64::from(n), f64::from(n).exp())).collect();
+        assert!((rank_correlation(&curve) - 1.0).abs() < 1e-12);
+        let tied = [(1.0, 1.0), (1.0, 2.0), (2.0, 3.0)];
+        assert!((rank_correlation(&tied) - 0.75_f64.sqrt()).abs() < 1e-12);
     }
 }

@@ -156,6 +156,10 @@ pub fn run(
     loop {
         let plan = plan(study, &runs)?;
         let known = plan.points().iter().all(|point| runs.get(point).is_some());
+        if plan.points().is_empty() {
+            // The results of a study without points still mark their directory.
+            plan.write(dir)?;
+        }
         if known || !runs.failed.is_empty() {
             return Ok(runs);
         }

@@ -16,25 +16,30 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| invalid(format!("not UTF-8: {}", error.utf8_error())))
 }
 
-/// Reads a regular file of at most `most` bytes. Devices and pipes, which may have no end or never
-/// begin, are refused before they are opened.
+/// Opens a regular file. Devices and pipes, which may have no end or never begin, are refused before
+/// they are opened.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] for a longer file or another kind of file; or an error of the
-/// operating system.
-pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let found = fs::metadata(path)?;
-    if !found.is_file() {
-        return Err(invalid("not a regular file".to_owned()));
+/// [`io::ErrorKind::InvalidData`] for another kind of file; or an error of the operating system.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    match fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(invalid("not a regular file".to_owned())),
     }
+}
+
+/// Reads a regular file of at most `most` bytes.
+///
+/// # Errors
+/// As [`open_regular`]; [`io::ErrorKind::InvalidData`] for a longer file.
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
     let too_long = || invalid(format!("longer than {most} bytes"));
-    if found.len() > most {
+    if file.metadata()?.len() > most {
         return Err(too_long());
     }
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(most.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > most {
         true => Err(too_long()),
         false => Ok(bytes),

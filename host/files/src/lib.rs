@@ -22,7 +22,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-pub use bounded::{BoundedLines, TEXT_MAX, read_at_most, read_line, read_text};
+pub use bounded::{BoundedLines, TEXT_MAX, open_regular, read_at_most, read_line, read_text};
 pub use digest::{GrowingHash, Prefix, hexadecimal, sha256, sha256_of};
 pub use private::{create_private, create_private_folder, make_private, write_private_atomically};
 pub use text::{is_interpreted, printable, printable_json, printable_lines};

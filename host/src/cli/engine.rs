@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::{threads, word};
-use gleaner_experiment::{Engine, EngineOptions};
+use gleaner_experiment::{Engine, EngineOptions, Stopping};
 
 /// Execution engine and its options.
 #[derive(Debug, clap::Args)]
@@ -40,12 +40,17 @@ pub struct EngineArgs {
 }
 
 impl EngineArgs {
+    pub fn is_local(&self) -> bool {
+        self.engine == Engine::Local
+    }
+
     pub fn options(&self) -> anyhow::Result<EngineOptions> {
         let arguments = self.slurm_args.iter().flat_map(|it| it.split_whitespace());
         Ok(EngineOptions {
             engine: self.engine,
             threads: self.threads,
             program: std::env::current_exe().context("cannot find this program")?,
+            stopping: Stopping::default(),
             max_jobs: self.max_jobs,
             slurm_time: self.time.clone(),
             slurm_notice_s: self.notice_s,

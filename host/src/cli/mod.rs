@@ -3,7 +3,8 @@
 //! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage, 3 a run is
 //! complete but a board's ledger differs from the modelled energy
 //! ([`gleaner_station::LEDGERS_DIFFER`]), 4 another
-//! worker has claimed the point of an experiment ([`POINT_TAKEN`]), and stopped by a signal: 129 SIGHUP,
+//! worker has claimed the point of an experiment ([`POINT_TAKEN`]), 5 a limit of time is over
+//! ([`OUT_OF_TIME`]), and stopped by a signal: 129 SIGHUP,
 //! 130 Ctrl-C or SIGUSR1, 143 SIGTERM.
 
 use std::process::ExitCode;
@@ -53,10 +54,13 @@ mod word;
 /// Exit code of a worker whose point another worker has claimed.
 pub const POINT_TAKEN: u8 = 4;
 
+/// Exit code of an execution whose limit of time is over, with checkpoints to continue from.
+pub const OUT_OF_TIME: u8 = 5;
+
 /// Text about exit codes at the end of `--help`.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a run is complete but \
     a board's ledger differs from the modelled energy, 4 another worker has claimed the point of an \
-    experiment; stopped by a signal: 129 SIGHUP, 130 Ctrl-C or SIGUSR1, 143 SIGTERM.";
+    experiment, 5 a limit of time is over and the same command continues; stopped by a signal: 129 SIGHUP, 130 Ctrl-C or SIGUSR1, 143 SIGTERM.";
 
 /// Headings of `gleaner --help`, each with its commands.
 const GROUPS: [(&str, &[&str]); 5] = [

@@ -12,7 +12,9 @@ use strum::VariantArray;
 use super::engine::EngineArgs;
 use super::simulate::numbered;
 use super::word::{self, Word};
-use gleaner_experiment::{ExperimentError, Outcome, Point, Runs, Study, Watcher, plan};
+use gleaner_experiment::{
+    EngineOptions, ExperimentError, Outcome, Point, Runs, Study, Watcher, plan,
+};
 use gleaner_sim::policy::Scheduler;
 use gleaner_sim::run::{RunDirectory, RunError};
 
@@ -35,6 +37,21 @@ impl StudyArgs {
         let mut watch = Watch::new(self.quiet);
         let options = self.engine.options()?;
         Ok(gleaner_experiment::run(study, dir, &options, &mut watch)?)
+    }
+
+    /// Returns the options of the engine.
+    pub fn options(&self) -> anyhow::Result<EngineOptions> {
+        self.engine.options()
+    }
+
+    /// Tells whether points are executed in this process.
+    pub fn is_local(&self) -> bool {
+        self.engine.is_local()
+    }
+
+    /// Returns the progress on standard error.
+    pub const fn watch(&self) -> Watch {
+        Watch::new(self.quiet)
     }
 
     /// Writes the results of a study to its directory and prints them.
@@ -154,6 +171,10 @@ impl Watcher for Watch {
     }
 
     fn finished(&mut self, point: &Point, outcome: &Outcome) {
+        if matches!(outcome, Err(error) if error.is_open()) {
+            // The execution was stopped before the point.
+            return;
+        }
         self.done += 1;
         let labels: Vec<&str> = point.values.iter().map(|(_, it)| it.as_str()).collect();
         let name = format!("{} ({})", point.id, labels.join(", "));
@@ -163,6 +184,7 @@ impl Watcher for Watch {
                 100.0 * summary.tail_accuracy,
                 1e3 * summary.energy_per_round_j
             ),
+            Err(error) if error.is_stopped() => error.to_string(),
             Err(_) => "failed".to_owned(),
         };
         match &self.bar {

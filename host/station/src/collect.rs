@@ -27,6 +27,17 @@ pub struct AtWork {
     pub on_trial: bool,
 }
 
+/// The end of one board's work.
+#[derive(Debug)]
+pub struct Ended {
+    /// Place of its order in the broadcast.
+    pub at: usize,
+    /// The result.
+    pub result: WorkResult,
+    /// Whether it came after [`PATIENCE`] times the expected time.
+    pub had_its_time: bool,
+}
+
 /// The boards of a round that have not answered yet.
 pub struct Collector {
     began: Instant,
@@ -58,9 +69,9 @@ impl Collector {
         self.tasks.spawn(async move { (board.at, work.await) });
     }
 
-    /// Returns the result of every board by the place of its order; `arrived` updates are here
-    /// already. Dropping the future cancels the work of all boards that are left.
-    pub async fn results(mut self, mut arrived: usize) -> Vec<(usize, WorkResult)> {
+    /// Returns the result of every board; `arrived` updates are here already. Dropping the future
+    /// cancels the work of all boards that are left.
+    pub async fn results(mut self, mut arrived: usize) -> Vec<Ended> {
         let mut results = Vec::with_capacity(self.left.len());
         while !self.left.is_empty() {
             let closes_at = self.closes_at(arrived);
@@ -72,8 +83,13 @@ impl Collector {
             match joined {
                 Some(Ok((at, result))) => {
                     arrived += usize::from(matches!(result, WorkResult::Done(..)));
+                    let had_its_time = self.had_its_time(at);
                     self.left.retain(|board| board.at != at);
-                    results.push((at, result));
+                    results.push(Ended {
+                        at,
+                        result,
+                        had_its_time,
+                    });
                 }
                 // A task that panicked has left a message; its board is one of those left.
                 Some(Err(_)) => {}
@@ -89,9 +105,20 @@ impl Collector {
                     had(board.expected)
                 ),
             };
-            (board.at, WorkResult::Missing(reason))
+            Ended {
+                at: board.at,
+                result: WorkResult::Missing(reason),
+                had_its_time: true,
+            }
         }));
         results
+    }
+
+    /// Tells whether the round has waited for a board as long as it waits for one on trial.
+    fn had_its_time(&self, at: usize) -> bool {
+        let board = self.left.iter().find(|board| board.at == at);
+        let time = board.map(|board| board.expected.saturating_mul(PATIENCE));
+        time.is_some_and(|time| self.began.elapsed() > time)
     }
 
     /// Returns when the round closes without the boards that are left, unless one of them is waited
@@ -147,9 +174,9 @@ mod tests {
         }
         let results = collector.results(arrived).await;
         assert_eq!(results.len(), boards.len());
-        let done = results.into_iter().filter_map(|(at, result)| {
-            let is_done = matches!(result, WorkResult::Done(..));
-            is_done.then_some(at)
+        let done = results.into_iter().filter_map(|ended| {
+            let is_done = matches!(ended.result, WorkResult::Done(..));
+            is_done.then_some(ended.at)
         });
         let mut done: Vec<usize> = done.collect();
         done.sort_unstable();
@@ -206,5 +233,24 @@ mod tests {
             round(&[(Some(19), true)], 0, 0).await,
             (vec![0], 19 * SECOND)
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_after_twice_its_time_is_told_from_one_before() {
+        let mut collector = Collector::new(0);
+        for (at, seconds) in [5, 15, 25].into_iter().enumerate() {
+            let board = AtWork {
+                at,
+                expected: 10 * SECOND,
+                on_trial: false,
+            };
+            collector.start(board, async move {
+                sleep(seconds * SECOND).await;
+                WorkResult::Declined("no energy".to_owned())
+            });
+        }
+        let ended = collector.results(0).await;
+        let late: Vec<bool> = ended.iter().map(|ended| ended.had_its_time).collect();
+        assert_eq!(late, [false, false, true]);
     }
 }

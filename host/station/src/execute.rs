@@ -1,7 +1,7 @@
 //! Runs a scenario on a fleet, and replays a run from its log.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::stored_updates::StoredUpdates;
 use crate::fleet_file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::link::faults::FaultCounters;
 use gleaner_files::FileError;
-use gleaner_files::{hexadecimal, read_text, sha256, sha256_of};
+use gleaner_files::{hexadecimal, open_regular, read_text, sha256, sha256_of};
 use gleaner_learn::data::Dataset;
 use gleaner_sim::ClientId;
 use gleaner_sim::fleet::{self, BuildError};
@@ -246,7 +246,7 @@ pub fn verify_before(
     let decisions = program.map(|program| record.decisions(&program));
     let decisions = decisions.transpose().map_err(EngineError::from)?;
     let path = directory.file(RunDirectory::MODEL);
-    let recorded = File::open(&path).and_then(sha256_of);
+    let recorded = open_regular(&path).and_then(sha256_of);
     let recorded = recorded.map_err(gleaner_files::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
     let partition = fleet::deal(&scenario, &data).map_err(BuildError::from)?;

@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use super::Handle;
 use super::board::{Closing, ConfirmedState, Identity, RoundWork, WorkResult};
 use super::bus::EventSender;
-use super::collect::{AtWork, Collector};
+use super::collect::{AtWork, Collector, Ended};
 use super::deadline::{self, Speed, seconds};
 use super::event::{Event, EventKind, loss};
 use super::listener::{Listener, ListenerTask};
@@ -269,20 +269,20 @@ impl StationFleet {
     }
 
     /// Notes the result of a board's order.
-    fn judge(&mut self, client: ClientId, round: u32, result: &WorkResult) {
+    fn judge(&mut self, client: ClientId, round: u32, ended: &Ended) {
         let Some(member) = &mut self.members[client.index()] else {
             return;
         };
-        match result {
-            WorkResult::Done(..) => member.standing.succeed(),
-            WorkResult::Missing(_) => {
+        match (&ended.result, ended.had_its_time) {
+            (WorkResult::Done(..), _) => member.standing.succeed(),
+            (WorkResult::Missing(_), _) | (WorkResult::Declined(_), true) => {
                 if let Some(until) = member.standing.fail(round) {
                     let failures = member.standing.failures();
                     self.publish(client, round, EventKind::SitsOut { failures, until });
                 }
             }
-            // A board that says what it lacks keeps nobody waiting.
-            WorkResult::Declined(_) => {}
+            // A board that says soon what it lacks keeps nobody waiting.
+            (WorkResult::Declined(_), false) => {}
         }
     }
 
@@ -475,11 +475,11 @@ impl Fleet for StationFleet {
                 () = self.stop.requested() => Err(FleetError::Stopped),
             }
         })?;
-        for (at, outcome) in results {
-            let order = &broadcast.orders[at];
-            self.judge(order.client, round, &outcome);
+        for ended in results {
+            let order = &broadcast.orders[ended.at];
+            self.judge(order.client, round, &ended);
             let after = broadcast.wants_loss_after;
-            replies[at] = Some(self.reply_of(order, round, outcome, after)?);
+            replies[ended.at] = Some(self.reply_of(order, round, ended.result, after)?);
         }
         let mut whole = Vec::with_capacity(replies.len());
         for (order, reply) in broadcast.orders.iter().zip(replies) {

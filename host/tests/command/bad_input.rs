@@ -6,7 +6,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Run, SMALL};
+use gleaner_tests::attack::process::run as run_within;
+
+use crate::support::{Folder, Run, SMALL, simulated_fleet};
 
 /// Returns a valid instance.
 fn valid() -> Value {
@@ -146,6 +148,71 @@ fn files_without_an_end_are_refused_by_their_name() {
         }
     }
     folder.succeed("report run");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_file_of_a_run_keeps_who_reads_it_waiting_or_fills_the_memory() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new();
+    folder.write("fleet.toml", simulated_fleet(3));
+    let pipe = Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(pipe.unwrap().success());
+    let trace = "t_s,p_w\n0,0.5\n10,0.5\n";
+    folder.write("light.csv", trace);
+    let gains = "--record-channel gains.csv";
+    let sets = "--set clients.count=3 --set privacy.clip=1 --set privacy.noise=secret \
+                --set harvest.source=trace --set harvest.file=light.csv";
+    folder.succeed(&format!(
+        "simulate --quiet --scheduler random --rounds 2 {SMALL} --set clients.count=3 {gains} --out recorded"
+    ));
+    let run = format!("run --quiet --scheduler random --rounds 2 {SMALL} {sets}");
+    folder.succeed(&format!("{run} --set channel.trace=gains.csv --out lab"));
+    folder.succeed("verify lab");
+    let program = Path::new(env!("CARGO_BIN_EXE_gleaner"));
+    let bounded = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        run_within(program, folder.root(), &words)
+            .unwrap_or_else(|what| panic!("{words:?}: {what}"))
+    };
+    for endless in ["/dev/zero", "pipe"] {
+        let scenario = format!("[channel]\ntrace = \"{endless}\"\n");
+        folder.write("evil.toml", scenario);
+        let refused = bounded("simulate --preset evil.toml --out evil");
+        refused.refused(&[endless, "not a regular file"]).unwrap();
+    }
+    let names = folder.names("lab");
+    for needed in ["noise.key", "channel.csv", "harvest.csv", "events.jsonl"] {
+        assert!(
+            names.iter().any(|name| name == needed),
+            "{needed}: {names:?}"
+        );
+    }
+    for name in names
+        .iter()
+        .filter(|name| folder.path("lab").join(name).is_file())
+    {
+        let path = folder.path("lab").join(name);
+        let whole = fs::read(&path).unwrap();
+        for endless in [Path::new("/dev/zero"), &folder.path("pipe")] {
+            for command in ["report", "verify", "resume"] {
+                fs::remove_file(&path).unwrap();
+                symlink(endless, &path).unwrap();
+                let ended = bounded(&format!("{command} lab"));
+                assert!(
+                    matches!(ended.code, Some(0 | 1)),
+                    "{command} {name}: {ended:?}"
+                );
+                assert!(
+                    !ended.stderr.contains("panicked"),
+                    "{command} {name}: {ended:?}"
+                );
+            }
+        }
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, whole).unwrap();
+    }
 }
 
 #[test]

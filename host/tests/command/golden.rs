@@ -31,9 +31,9 @@ const FIXED: &str = "\
 ";
 /// The convolutional network, on noise in the shape of CIFAR-10.
 const CNN: &str = "\
-248bcd7fc27a4c14f1668432ff51f779b686da05039bde8455ca282ef1e83b53  rounds.jsonl
+ba94aff072707726b2822f1c1f490247779579958b6987082262302ef5771aad  rounds.jsonl
 8f3bc407eaa71c054012bbfa7c5be49a9449daa23ca0719d171583c353e8ce77  clients.csv
-2ff70442ded30830dde4b45d682a57393cfb4152015c22142c1b30db76aa0812  model.safetensors
+b16dc7958eda043fe5579a79a6c08ad143d8f2a47f7a33d3cdb5142ee23f2682  model.safetensors
 ";
 
 fn assert_everywhere(folder: &Folder, settings: &str, golden: &str) {

@@ -61,12 +61,12 @@ mod tests {
     fn short(part: Part) -> Args {
         Args {
             part: Some(part),
-            rounds: 6,
+            rounds: 8,
             seeds: 1,
-            clients: vec![10, 40],
-            noise: vec![0.0, 2.0],
+            clients: vec![10, 200],
+            noise: vec![0.0, 1.0],
             delta: 1e-5,
-            samples: 800,
+            samples: 2_000,
             test_samples: 500,
             dataset: "mnist-subset".to_owned(),
         }

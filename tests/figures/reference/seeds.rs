@@ -46,7 +46,7 @@ fn cells(point: &Point, rounds: &[RoundRow]) -> Vec<String> {
     let seed = scenario.run.seed;
     let mut distances: Vec<f64> = (0u32..)
         .take(scenario.clients.count)
-        .map(|client| distance_in_disc(seed, client, Metres(scenario.channel.radius_m)).0)
+        .map(|client| distance_in_disc(seed, client, 0, Metres(scenario.channel.radius_m)).0)
         .collect();
     distances.sort_by(f64::total_cmp);
     let mean = |figure: &dyn Fn(usize) -> f64| {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fading::Fading;
 use super::gain::{channel_gain, large_scale_gain};
-use super::placement::distance_in_disc;
+use super::placement::{Placement, distance_in_disc};
 use super::rate::{broadcast_rate, downlink_latency};
 use super::record::on_decibel_grid;
 use crate::units::{Bits, Db, Gain, Gigahertz, Hertz, Metres, Seconds, Watts, WattsPerHertz};
@@ -77,6 +77,8 @@ pub struct Emulation {
     seed: u64,
     channels: usize,
     radio: RadioParams,
+    placement: Placement,
+    /// Large-scale gains at the positions of draw 0.
     large: Vec<Gain>,
 }
 
@@ -84,18 +86,21 @@ impl Emulation {
     /// Places the clients at random in the disc.
     #[must_use]
     pub fn new(seed: u64, clients: u32, channels: usize, radio: RadioParams) -> Self {
-        let large = (0..clients)
-            .map(|client| {
-                let distance = distance_in_disc(seed, client, radio.radius_m);
-                large_scale_gain(distance, radio.carrier_ghz)
-            })
-            .collect();
+        let large = (0..clients).map(|client| gain_at(seed, client, 0, &radio));
         Self {
             seed,
             channels,
             radio,
-            large,
+            placement: Placement::Fixed,
+            large: large.collect(),
         }
+    }
+
+    /// Says how long clients keep their positions; without this, for the whole run.
+    #[must_use]
+    pub const fn with_placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
     }
 
     /// Draws the gains of a round.
@@ -110,6 +115,10 @@ impl Emulation {
             uplink: Vec::new(),
         };
         for (client, &large) in (0u32..).zip(&self.large) {
+            let large = match self.placement {
+                Placement::Fixed => large,
+                Placement::EveryRound => gain_at(self.seed, client, round, &self.radio),
+            };
             let mut rng = Rng::stream(self.seed, Purpose::Fading, client, round);
             let mut draw = || {
                 let small = self.radio.fading.draw(&mut rng);
@@ -122,6 +131,12 @@ impl Emulation {
         }
         state
     }
+}
+
+/// Returns the large-scale gain of a client at its position of a draw.
+fn gain_at(seed: u64, client: u32, draw: u32, radio: &RadioParams) -> Gain {
+    let distance = distance_in_disc(seed, client, draw, radio.radius_m);
+    large_scale_gain(distance, radio.carrier_ghz)
 }
 
 #[cfg(test)]
@@ -147,6 +162,30 @@ mod tests {
         let backward: Vec<_> = (0..4).rev().map(|round| emulation.round(round)).collect();
         assert!(forward.iter().eq(backward.iter().rev()));
         assert_ne!(forward[0], forward[1]);
+    }
+
+    #[test]
+    fn positions_are_drawn_once_or_in_every_round() {
+        let radio = RadioParams {
+            fading: crate::channel::Fading {
+                k: 1e12,
+                ..System::paper_mlp().radio.fading
+            },
+            ..System::paper_mlp().radio
+        };
+        // With so strong a direct path only the position moves a gain by a decibel.
+        let moves = |emulation: &Emulation| {
+            let gain = |round| emulation.round(round).downlink[0];
+            (1..50)
+                .filter(|&round| (gain(round) / gain(0)).log10().abs() > 0.1)
+                .count()
+        };
+        let fixed = Emulation::new(3, 2, 1, radio);
+        assert_eq!(moves(&fixed), 0);
+        let redrawn = fixed.clone().with_placement(Placement::EveryRound);
+        assert!(moves(&redrawn) > 30);
+        assert_eq!(redrawn.round(0), fixed.round(0));
+        assert_eq!(redrawn.round(7), redrawn.round(7));
     }
 
     #[test]

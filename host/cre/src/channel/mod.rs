@@ -18,7 +18,7 @@ pub(crate) use fading::gaussian_pair;
 pub use fading::{Fading, FadingKind};
 pub use gain::{channel_gain, large_scale_gain};
 pub use model::{BitRate, Cap, Level, Modem, RateModel};
-pub use placement::{MIN_DISTANCE_M, distance_in_disc};
+pub use placement::{MIN_DISTANCE_M, Placement, distance_in_disc};
 pub use rate::{
     broadcast_rate, downlink_latency, epoch_energy, epoch_latency, shannon_rate, upload_energy,
     upload_energy_infimum, upload_latency,

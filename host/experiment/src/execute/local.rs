@@ -12,39 +12,57 @@ use gleaner_sim::run::{Observer, thread_count};
 use gleaner_sim::scenario::Scenario;
 
 use super::point::{self, Attempt};
-use super::{Outcome, Watcher};
+use super::{EngineOptions, Outcome, Stopping, Watcher};
 use crate::plan::Plan;
 
 pub(super) fn execute(
     plan: &Plan,
     dir: &Path,
-    threads: usize,
+    options: &EngineOptions,
     watcher: &mut dyn Watcher,
 ) -> Vec<Outcome> {
+    let (threads, stopping) = (options.threads, &options.stopping);
     let library = Library::default();
     let points = plan.points();
     side_by_side(
         points.len(),
         threads,
         |at, threads, turn| {
+            if stopping.is_requested() {
+                return point::look(dir, &points[at], plan.keep());
+            }
+            let turn = Some(turn);
             let how = Attempt {
                 threads,
                 keep: plan.keep(),
                 wait: true,
                 force: false,
             };
-            point::execute(dir, &points[at], &how, &library, &mut Rounds(Some(turn)))
+            point::execute(
+                dir,
+                &points[at],
+                &how,
+                &library,
+                &mut Rounds { turn, stopping },
+            )
         },
         |at, outcome| watcher.finished(&points[at], outcome),
     )
 }
 
 /// The turn of a point, which ends with its rounds.
-struct Rounds<'a>(Option<Turn<'a>>);
+struct Rounds<'a> {
+    turn: Option<Turn<'a>>,
+    stopping: &'a Stopping,
+}
 
 impl Observer for Rounds<'_> {
     fn ended(&mut self) {
-        self.0 = None;
+        self.turn = None;
+    }
+
+    fn pauses(&mut self) -> bool {
+        self.stopping.is_requested()
     }
 }
 

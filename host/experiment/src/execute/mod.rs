@@ -22,6 +22,7 @@ mod place;
 mod point;
 mod queue;
 mod slurm;
+mod stopping;
 
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,7 @@ pub use point::{Attempt, execute_point};
 pub(crate) use point::{check_start, check_sums};
 use queue::follow;
 use slurm::Slurm;
+pub use stopping::Stopping;
 
 /// Summary of a completed point, or the reason why there is none.
 pub type Outcome = Result<Summary, PointError>;
@@ -70,6 +72,8 @@ pub struct EngineOptions {
     pub threads: usize,
     /// The program that workers start; by default this one.
     pub program: PathBuf,
+    /// When the local engine stops before all points are complete; by default never.
+    pub stopping: Stopping,
     /// Most points at a time on Slurm and HyperQueue.
     pub max_jobs: Option<usize>,
     /// Time limit of a Slurm task, as in `02:00:00`; by default the partition's.
@@ -90,6 +94,7 @@ impl Default for EngineOptions {
             engine: Engine::Local,
             threads: 0,
             program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("gleaner")),
+            stopping: Stopping::default(),
             max_jobs: None,
             slurm_time: None,
             slurm_notice_s: 60,
@@ -153,7 +158,7 @@ pub fn execute(
     }
     watcher.begin(plan.points().len());
     let outcomes = match options.engine {
-        Engine::Local => Ok(local::execute(plan, dir, options.threads, watcher)),
+        Engine::Local => Ok(local::execute(plan, dir, options, watcher)),
         Engine::Slurm => Slurm::new(plan, dir, options)
             .and_then(|mut slurm| follow(plan, dir, &mut slurm, watcher)),
         Engine::Hyperqueue => Hyperqueue::new(plan, dir, options)
@@ -167,6 +172,11 @@ pub fn execute(
 pub fn gather(plan: &Plan, dir: &Path) -> Vec<Outcome> {
     let look = |point: &Point| point::look(dir, point, plan.keep());
     plan.points().iter().map(look).collect()
+}
+
+/// Returns the round of the newest checkpoint of a point that is not complete.
+pub(crate) fn newest_checkpoint(dir: &Path, point: &Point) -> Option<u32> {
+    point::newest(&Place::new(dir, &point.id))
 }
 
 /// Returns the directory of a point's run, which exists once the run is complete.

@@ -81,8 +81,9 @@ impl Exhibit {
             }
             Self::FigV => factor::settings(network, &extent),
             Self::FigMnist | Self::FigCifar => curves::settings(network, &extent),
-            Self::FigBound | Self::TableSolution => exhibits::cre_settings(network),
-            Self::TableStatistics => statistics::settings(network),
+            Self::FigBound => exhibits::cre_settings(network),
+            Self::TableSolution => solution::settings(network, &extent),
+            Self::TableStatistics => statistics::settings(network, &extent),
             Self::FigClients => clients::settings(network, &extent),
         }
     }

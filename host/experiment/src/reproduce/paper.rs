@@ -8,6 +8,8 @@ use super::*;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
+    /// Samples of each client in the tables of one experiment.
+    pub samples: Vec<u32>,
     algorithms: Vec<Scheduler>,
     accuracy: Vec<Accuracy>,
     /// Ten rounds of CRE on CIFAR-10.
@@ -25,9 +27,10 @@ struct Accuracy {
     percent: Vec<f64>,
 }
 
-/// One round of the table of solutions.
+/// One round of the table of solutions: clients, powers and epochs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the struct's documentation says it")]
 pub struct SolutionRow {
     pub round: u32,
     /// The client on every channel, counted from 1; 0 is none.
@@ -36,9 +39,10 @@ pub struct SolutionRow {
     pub epochs: u32,
 }
 
-/// One algorithm of the table of statistics.
+/// One algorithm of the table of statistics: schedules and epochs by client, over 2000 rounds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the struct's documentation says it")]
 pub struct StatisticsRow {
     pub algorithm: Scheduler,
     pub schedules: Vec<u32>,
@@ -47,9 +51,43 @@ pub struct StatisticsRow {
     pub sums: [u32; 2],
 }
 
+impl StatisticsRow {
+    /// Returns the activity of all clients.
+    pub fn activity(&self) -> Activity {
+        Activity::of(&self.schedules, &self.epochs, PAPERS_ROUNDS)
+    }
+}
+
+/// Rounds of the table of statistics.
+const PAPERS_ROUNDS: usize = 2000;
+
+/// Activity of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Activity {
+    /// Updates used per round.
+    pub clients: f64,
+    /// Epochs per update.
+    pub epochs: f64,
+}
+
+impl Activity {
+    pub(super) fn of(schedules: &[u32], epochs: &[u32], rounds: usize) -> Self {
+        let sum = |list: &[u32]| f64::from(list.iter().sum::<u32>());
+        Self {
+            clients: sum(schedules) / rounds.max(1) as f64,
+            epochs: sum(epochs) / sum(schedules).max(1.0),
+        }
+    }
+}
+
 impl Paper {
     /// Returns the accuracy of an algorithm in a cell, in percent.
-    pub fn accuracy(&self, network: Network, cell: Cell, algorithm: Scheduler) -> Option<f64> {
+    pub(super) fn accuracy(
+        &self,
+        network: Network,
+        cell: Cell,
+        algorithm: Scheduler,
+    ) -> Option<f64> {
         let column = self.algorithms.iter().position(|&it| it == algorithm)?;
         let here = |row: &&Accuracy| {
             (row.network, row.degree, row.deviation) == (network, cell.degree, cell.deviation)
@@ -75,10 +113,16 @@ mod tests {
         let paper: Paper = toml::from_str(include_str!("paper.toml")).unwrap();
         assert_eq!(paper.algorithms, SIX);
         assert_eq!((paper.accuracy.len(), paper.solution.len()), (18, 10));
+        assert_eq!(paper.samples.len(), 10);
         for row in &paper.statistics {
             let sums: [u32; 2] = [row.schedules.iter().sum(), row.epochs.iter().sum()];
             assert_eq!(sums, row.sums, "{}", row.algorithm);
         }
+        let activity = paper.statistics[0].activity();
+        assert_eq!(
+            (activity.clients, activity.epochs),
+            (2.024, 12720.0 / 4048.0)
+        );
         let all: f64 = paper.accuracy.iter().flat_map(|row| &row.percent).sum();
         assert!((all - 7347.52).abs() < 1e-6, "{all}");
     }

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Evaluations of a run that is longer than its scale's.
+const EVALUATIONS: usize = 100;
+
 /// The paper's six, in the order of its table.
 pub const SIX: [Scheduler; 6] = [
     Scheduler::Random,
@@ -19,15 +22,18 @@ pub fn baselines() -> impl Iterator<Item = Scheduler> {
 
 /// A network and its data, as the paper pairs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[derive(Display, IntoStaticStr, VariantArray)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Network {
+    /// perceptron on MNIST
     Mlp,
+    /// convolutional network on CIFAR-10
     Cnn,
 }
 
 impl Network {
+    /// Returns network and data in words.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Mlp => "MLP on MNIST",
@@ -35,6 +41,7 @@ impl Network {
         }
     }
 
+    /// Returns the number of rounds in the paper.
     pub const fn papers_rounds(self) -> usize {
         match self {
             Self::Mlp => 200,
@@ -46,11 +53,13 @@ impl Network {
 /// Values and formulas that CRE uses: those with the paper's errata repaired, an exact solver and a
 /// binding income (our default), or those that the paper prints. The baselines are the same in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[derive(Display, IntoStaticStr, VariantArray)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Formulas {
+    /// errata of the paper repaired, exact solver, binding harvest
     Repaired,
+    /// every value and formula that the paper prints
     Printed,
 }
 
@@ -77,6 +86,31 @@ pub struct Setting {
     pub factor: Option<f64>,
     /// Number of clients, if it is not the preset's.
     pub clients: Option<usize>,
+    /// Number of rounds, if it is not that of the scale.
+    pub rounds: Option<usize>,
+}
+
+/// A preset and the keys that a run changes in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    pub preset: String,
+    pub set: Vec<Override>,
+}
+
+impl Recipe {
+    /// Returns the scenario, as the presets of this program have it.
+    pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        resolve(&self.preset, &self.set)
+    }
+
+    /// Tells whether the preset is one of those that reproductions use.
+    pub fn is_known(&self) -> bool {
+        let presets = Network::VARIANTS.iter().flat_map(|&network| {
+            let formulas = Formulas::VARIANTS.iter();
+            formulas.map(move |formulas| formulas.preset(network))
+        });
+        presets.into_iter().any(|preset| preset == self.preset)
+    }
 }
 
 impl Setting {
@@ -88,6 +122,7 @@ impl Setting {
             cell,
             factor: None,
             clients: None,
+            rounds: None,
         }
     }
 
@@ -108,6 +143,11 @@ impl Setting {
         Self { clients, ..self }
     }
 
+    pub const fn with_rounds(self, rounds: usize) -> Self {
+        let rounds = Some(rounds);
+        Self { rounds, ..self }
+    }
+
     /// Returns the scheduler's name, with a remark if it uses the printed formulas.
     pub fn algorithm(&self) -> String {
         match self.formulas {
@@ -125,16 +165,23 @@ impl Setting {
         if let Some(clients) = self.clients {
             name.push_str(&format!(" U={clients}"));
         }
+        if let Some(rounds) = self.rounds {
+            name.push_str(&format!(" N={rounds}"));
+        }
         name
     }
 
-    /// Returns the scenario of one seed.
-    pub fn scenario(&self, extent: &Extent, seed: u32) -> Result<Scenario, ScenarioError> {
+    /// Returns the preset of one seed, and the keys that change in it.
+    pub fn recipe(&self, extent: &Extent, seed: u32) -> Result<Recipe, ScenarioError> {
         let (mean, deviation) = extent.partition(self.cell, self.clients);
-        let rounds = i64::try_from(extent.rounds).unwrap_or(i64::MAX);
+        let rounds = self.rounds.unwrap_or(extent.rounds);
+        let every = extent.evaluate_every.max(rounds / EVALUATIONS);
+        let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
         let mut overrides = extent.common.clone();
         let mut set = |key: &str, value: toml::Value| overrides.push(Override::new(key, value));
         set("run.rounds", rounds.into());
+        let every = i64::try_from(every).unwrap_or(i64::MAX);
+        set("run.evaluate_every", every.into());
         set("run.seed", i64::from(seed).into());
         set("run.scheduler", self.scheduler.to_string().into());
         set("baselines.power", BaselinePower::Max.to_string().into());
@@ -154,7 +201,10 @@ impl Setting {
             let cycles = resolve(preset, &[])?.device.cycles_per_sample;
             set("device.cycles_per_sample", (cycles * dilution).into());
         }
-        resolve(preset, &overrides)
+        Ok(Recipe {
+            preset: preset.to_owned(),
+            set: overrides,
+        })
     }
 }
 
@@ -179,10 +229,20 @@ mod tests {
         assert_eq!(settings.len(), 9 * 8);
         for (_, points) in settings {
             assert_eq!(points.len(), 3);
-            let full = |it: &Point| it.scenario.run.rounds == 200;
+            let full = |it: &Planned| it.point.scenario.run.rounds == 200;
             assert!(points.iter().all(full));
-            let validated = |it: &Point| it.scenario.data.validation_samples > 0;
+            let validated = |it: &Planned| it.point.scenario.data.validation_samples > 0;
             assert!(points.iter().all(validated));
+        }
+    }
+
+    #[test]
+    fn every_data_set_has_enough_samples_for_every_setting() {
+        for scale in [Scale::Quick, Scale::Medium, Scale::Full] {
+            for point in Reproduction::all(scale).points(&Runs::default()).unwrap() {
+                let smaller = gleaner_sim::fleet::smaller_shares(&point.scenario).unwrap();
+                assert_eq!(smaller, None, "{scale}: {:?}", point.values);
+            }
         }
     }
 
@@ -191,7 +251,7 @@ mod tests {
         let setting = Setting::new(Network::Mlp, Scheduler::Cre, Cell::MIDDLE);
         let [small, large] = [Scale::Smoke, Scale::Quick].map(|scale| {
             let extent = scale.extent(Network::Mlp).unwrap();
-            let scenario = setting.scenario(&extent, 0).unwrap();
+            let scenario = setting.recipe(&extent, 0).unwrap().scenario().unwrap();
             scenario.device.cycles_per_sample * scenario.partition.mean_samples
         });
         assert!((small / large - 1.0).abs() < 1e-12, "{small} {large}");

@@ -253,12 +253,26 @@ fn deal_all(
     classes: usize,
     seed: u64,
 ) -> Result<Partition, PartitionError> {
-    let sizes = size::draw(plan, seed);
-    let clients = match plan.scheme {
-        Scheme::Degree { degree } => degree::split(degree, &sizes, labels, classes, seed),
-        Scheme::Iid => iid(&sizes, labels.len(), seed),
-        Scheme::Dirichlet { alpha } => dirichlet::split(alpha, &sizes, labels, classes, seed),
-        Scheme::Shards { per_client } => shards::split(per_client, &sizes, labels, seed),
+    split_sizes(plan.scheme, &size::draw(plan, seed), labels, classes, seed)
+}
+
+/// Splits the samples that have these `labels`, all below `classes`, so that client i gets `sizes[i]`
+/// of them.
+///
+/// # Errors
+/// When there are too few samples, or the scheme has sizes of its own.
+pub fn split_sizes(
+    scheme: Scheme,
+    sizes: &[usize],
+    labels: &[u8],
+    classes: usize,
+    seed: u64,
+) -> Result<Partition, PartitionError> {
+    let clients = match scheme {
+        Scheme::Degree { degree } => degree::split(degree, sizes, labels, classes, seed),
+        Scheme::Iid => iid(sizes, labels.len(), seed),
+        Scheme::Dirichlet { alpha } => dirichlet::split(alpha, sizes, labels, classes, seed),
+        Scheme::Shards { per_client } => shards::split(per_client, sizes, labels, seed),
         Scheme::Natural => Err(PartitionError::NobodyKnown),
     }?;
     Ok(Partition { clients })
@@ -412,6 +426,26 @@ pub(crate) mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn listed_sizes_are_dealt_as_the_same_sizes_drawn_are() {
+        let labels = labels(22_000);
+        for scheme in schemes() {
+            let plan = Plan {
+                scheme,
+                ..Plan::PAPER
+            };
+            let drawn = size::draw(&plan, 7);
+            let listed = split_sizes(scheme, &drawn, &labels, 10, 7);
+            assert_eq!(listed, split(&plan, &labels, 10, 7));
+        }
+        let sizes = [1091, 876, 1];
+        let listed = split_sizes(Scheme::Iid, &sizes, &labels, 10, 7).unwrap();
+        assert_eq!(
+            listed.clients.iter().map(Vec::len).collect::<Vec<_>>(),
+            sizes
+        );
     }
 
     #[test]

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use serde::Deserialize;
 
-    /// One line of `tests/vectors/privacy.json`, whose README says how it was made.
+    /// One line of `tests/vectors/privacy/accountant.json`, whose README says how it was made.
     #[derive(Debug, Deserialize)]
     struct Reference {
         clients: usize,
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn epsilon_is_that_of_the_published_accountant_within_one_per_cent() {
-        let text = include_str!("../../../../tests/vectors/privacy.json");
+        let text = include_str!("../../../../tests/vectors/privacy/accountant.json");
         let references: Vec<Reference> = serde_json::from_str(text).unwrap();
         let (mut sampled, mut whole) = (0, 0);
         for reference in references {

@@ -97,11 +97,19 @@ pub fn scheme(scenario: &Scenario) -> Scheme {
 
 /// Returns the plan of a scenario's partition.
 fn plan(scenario: &Scenario) -> Plan {
+    let listed = &scenario.partition.sizes;
+    let (mean_samples, deviation_samples) = match listed.len() {
+        0 => (
+            scenario.partition.mean_samples,
+            scenario.partition.std_samples,
+        ),
+        count => (listed.iter().sum::<usize>() as f64 / count as f64, 0.0),
+    };
     Plan {
         scheme: scheme(scenario),
         clients: scenario.clients.count,
-        mean_samples: scenario.partition.mean_samples,
-        deviation_samples: scenario.partition.std_samples,
+        mean_samples,
+        deviation_samples,
     }
 }
 
@@ -110,7 +118,12 @@ fn plan(scenario: &Scenario) -> Plan {
 /// # Errors
 /// When the data do not suffice.
 pub fn deal(scenario: &Scenario, data: &Dataset) -> Result<Partition, PartitionError> {
-    partition::deal(&plan(scenario), data, scenario.run.seed)
+    let (listed, seed) = (&scenario.partition.sizes, scenario.run.seed);
+    if listed.is_empty() {
+        return partition::deal(&plan(scenario), data, seed);
+    }
+    let labels = &data.train.labels;
+    partition::split_sizes(scheme(scenario), listed, labels, data.classes, seed)
 }
 
 /// Returns the largest mean and deviation of the clients' samples that fit the scenario's data, or

@@ -5,8 +5,9 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{Decision, Order, Policy, PolicyError, Promise, View};
 use crate::ClientId;
-use gleaner_cre::optim::Solver;
 use gleaner_cre::optim::individual::{self, Task};
+use gleaner_cre::optim::inner::{self, Pair};
+use gleaner_cre::optim::{Instance, Plan, Solution, Solver, best_by_participants, evaluate};
 
 /// Epochs that CRE decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,19 +26,36 @@ pub enum CreEpochs {
 pub struct Cre {
     solver: Solver,
     epochs: CreEpochs,
+    require_participants: bool,
 }
 
 impl Cre {
     /// Chooses how the problem is solved, and whose epochs are decided.
     #[must_use]
     pub const fn new(solver: Solver, epochs: CreEpochs) -> Self {
-        Self { solver, epochs }
+        Self {
+            solver,
+            epochs,
+            require_participants: false,
+        }
+    }
+
+    /// Excludes the plan without participants, where a client can meet the deadline at all. Common
+    /// epochs only; a round too large to try every assignment then gets its best single participant.
+    #[must_use]
+    pub const fn require_participants(mut self, required: bool) -> Self {
+        self.require_participants = required;
+        self
     }
 
     fn decide_together(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         // One stream per round, so that a resumed run draws what the uninterrupted one drew.
         let seed = view.seed ^ (u64::from(view.round) << 32);
-        let solution = self.solver.solve(view.instance, seed)?;
+        let mut solution = self.solver.solve(view.instance, seed)?;
+        if self.require_participants && solution.plan.uploads.is_empty() {
+            let plan = best_with_participants(view.instance);
+            solution = Solution::new(view.instance, plan.unwrap_or(solution.plan), None);
+        }
         let epochs = solution.plan.epochs;
         let uploads = solution.plan.uploads.into_iter();
         let promise = Promise {
@@ -67,6 +85,27 @@ impl Policy for Cre {
     fn wants_estimates(&self) -> bool {
         true
     }
+}
+
+/// Returns the best plan with at least one participant, or `None` if nobody can meet the deadline.
+fn best_with_participants(instance: &Instance) -> Option<Plan> {
+    let plans = match best_by_participants(instance) {
+        Some(sizes) => sizes.into_iter().flatten().collect(),
+        None => best_alone(instance),
+    };
+    let best = plans.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.map(|(_, plan)| plan)
+}
+
+/// Returns the best plan of every single client.
+fn best_alone(instance: &Instance) -> Vec<(f64, Plan)> {
+    let clients = 0..instance.clients();
+    let pairs = clients.flat_map(|client| (0..instance.channels).map(move |it| (client, it)));
+    let plan = |(client, channel)| {
+        let plan = inner::solve(instance, &[Pair { client, channel }])?;
+        Some((evaluate(instance, &plan).total, plan))
+    };
+    pairs.filter_map(plan).collect()
 }
 
 fn decision(tasks: impl Iterator<Item = Task>, promise: Promise) -> Decision {

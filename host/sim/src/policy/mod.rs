@@ -36,9 +36,9 @@ pub use cre::{Cre, CreEpochs};
 pub use decider::{CommandLine, Decider, DeciderError};
 pub use fednova::FedNova;
 pub use glean::{Claim, Glean};
-pub use importance_aware::ImportanceAware;
+pub use importance_aware::{FixedChannels, Importance, ImportanceAware};
 pub use process::Process;
-pub use random::Random;
+pub use random::{CommonEpochs, Random};
 pub use rivals::{Eafl, FedBacys, Greedy, Ocean, Sustainable, UniformEhfl, VersionAge};
 pub use round_robin::RoundRobin;
 
@@ -95,8 +95,16 @@ pub struct Settings {
     pub epochs: u32,
     /// Solver of CRE's round problem.
     pub solver: Solver,
+    /// Common epochs of `random` and `round-robin`.
+    pub common_epochs: CommonEpochs,
+    /// Measure of importance of `importance-aware`.
+    pub importance: Importance,
+    /// How `importance-aware` fills its channels.
+    pub fixed_channels: FixedChannels,
     /// Whether CRE decides epochs per client.
     pub cre_epochs: CreEpochs,
+    /// Whether CRE must schedule at least one client.
+    pub require_participants: bool,
     /// Settings of the scheduler glean.
     pub glean: Glean,
 }
@@ -131,16 +139,34 @@ impl Scheduler {
             power,
             epochs,
             solver,
+            common_epochs,
+            importance,
+            fixed_channels,
             cre_epochs,
+            require_participants,
             glean,
         } = *settings;
         match self {
-            Self::Random => Box::new(Random { power }),
-            Self::RoundRobin => Box::new(RoundRobin { power }),
-            Self::Cre => Box::new(Cre::new(solver, cre_epochs)),
+            Self::Random => Box::new(Random {
+                power,
+                epochs: common_epochs,
+            }),
+            Self::RoundRobin => Box::new(RoundRobin {
+                power,
+                epochs: common_epochs,
+            }),
+            Self::Cre => {
+                let cre = Cre::new(solver, cre_epochs);
+                Box::new(cre.require_participants(require_participants))
+            }
             Self::FedNova => Box::new(FedNova { power }),
             Self::ChannelAllocate => Box::new(ChannelAllocate { power, epochs }),
-            Self::ImportanceAware => Box::new(ImportanceAware { power, epochs }),
+            Self::ImportanceAware => Box::new(ImportanceAware {
+                power,
+                epochs,
+                importance,
+                channels: fixed_channels,
+            }),
             Self::Glean => Box::new(glean),
             Self::Greedy => Box::new(Greedy { power }),
             Self::Sustainable => Box::new(Sustainable { power }),
@@ -280,7 +306,9 @@ pub enum PolicyError {
 ///
 /// ```
 /// use gleaner_cre::optim::Instance;
-/// use gleaner_sim::policy::{Attendance, BaselinePower, EnergyBudget, Policy, Random, View};
+/// use gleaner_sim::policy::{
+///     Attendance, BaselinePower, CommonEpochs, EnergyBudget, Policy, Random, View,
+/// };
 /// use gleaner_sim::round::{environment, settings};
 /// use gleaner_sim::scenario::Scenario;
 ///
@@ -297,7 +325,11 @@ pub enum PolicyError {
 ///     attendance: &vec![Attendance::default(); clients],
 ///     losses: &vec![None; clients],
 /// };
-/// let decision = Random { power: BaselinePower::Max }.decide(&view)?;
+/// let random = Random {
+///     power: BaselinePower::Max,
+///     epochs: CommonEpochs::Most,
+/// };
+/// let decision = random.decide(&view)?;
 /// assert_eq!(decision.orders.len() + decision.infeasible.len(), instance.channels);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,15 +1,19 @@
 //! The environment of a run: the gains of its channel and the income of its harvest.
 
-use std::fs::File;
 use std::io::Read;
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use gleaner_cre::channel::{ChannelSource, Coverage, Emulation, Trace, TraceError};
 use gleaner_energy::harvest::{Harvest, HarvestError};
+use gleaner_files::read_at_most;
 
 use super::privacy::NoiseKey;
 use super::settings;
 use crate::scenario::{Estimates, Scenario};
+
+/// Most bytes of a trace that a run reads: some nine million gains.
+pub(crate) const TRACE_MAX: u64 = 256 << 20;
 
 /// The channel, the harvest and the noise of a run, ready for every round.
 #[derive(Clone, Debug)]
@@ -97,13 +101,21 @@ pub fn channel(scenario: &Scenario) -> Result<ChannelSource, TraceError> {
         let clients = whole(scenario.clients.count);
         let (channels, radio) = (scenario.radio.channels, settings::radio(scenario));
         let drawn = Emulation::new(scenario.run.seed, clients, channels, radio);
+        let drawn = drawn.with_placement(scenario.channel.placement);
         return Ok(ChannelSource::Drawn(drawn));
     }
-    let file = File::open(path).map_err(|source| TraceError::Read {
-        name: path.clone(),
+    channel_from(scenario, path, &read_gains(path)?[..])
+}
+
+/// Reads the file of a channel trace.
+///
+/// # Errors
+/// Names a file that cannot be read, or is longer than [`TRACE_MAX`].
+pub(crate) fn read_gains(path: &str) -> Result<Vec<u8>, TraceError> {
+    read_at_most(Path::new(path), TRACE_MAX).map_err(|source| TraceError::Read {
+        name: path.to_owned(),
         source,
-    })?;
-    channel_from(scenario, path, file)
+    })
 }
 
 /// Returns the source of a scenario's gains whose trace is at hand; `name` is what errors call it.

@@ -209,11 +209,15 @@ impl Noise {
                 add_noise(values, deviation, || rng.next_u64());
             }
             Self::Key(NoiseKey(key)) => {
-                // A keyed hash as a generator: the published models do not lead to its state.
-                let mut stream = Hasher::new_keyed(key)
-                    .update(b"gleaner noise")
-                    .update(&round.to_le_bytes())
-                    .finalize_xof();
+                // A keyed hash as a generator: the published models do not lead to its state. It takes the
+                // mean too: a round that is repeated after a crash may have other updates, and two models
+                // with the same noise would tell their difference.
+                let mut hasher = Hasher::new_keyed(key);
+                hasher.update(b"gleaner noise").update(&round.to_le_bytes());
+                for value in values.iter() {
+                    hasher.update(&value.to_le_bytes());
+                }
+                let mut stream = hasher.finalize_xof();
                 add_noise(values, deviation, || {
                     let mut bytes = [0; 8];
                     stream.fill(&mut bytes);

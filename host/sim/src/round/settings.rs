@@ -90,7 +90,11 @@ pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
         power: scenario.baselines.power,
         epochs: u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX),
         solver: scenario.cre.solver,
+        common_epochs: scenario.baselines.common_epochs,
+        importance: scenario.baselines.importance,
+        fixed_channels: scenario.baselines.fixed_channels,
         cre_epochs: scenario.cre.epochs,
+        require_participants: scenario.cre.require_participants,
         glean: Glean {
             lambda: scenario.glean.lambda,
             epochs: u32::try_from(scenario.glean.epochs).unwrap_or(u32::MAX),

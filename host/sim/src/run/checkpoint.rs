@@ -5,11 +5,11 @@
 //! checkpoint is on the disk; a damaged one is noticed by its hash and the one before it is used. What it
 //! keeps of the clients concerns their data, so only its owner may read it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use gleaner_files::{FileError, sha256, sha256_of};
+use gleaner_files::{FileError, open_regular, sha256, sha256_of};
 use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
@@ -74,7 +74,7 @@ impl Checkpoint {
         let names = [RunDirectory::CHECKPOINT, RunDirectory::PREVIOUS_CHECKPOINT];
         let heads = names.iter().filter_map(|name| {
             let mut head = Vec::new();
-            let file = File::open(directory.file(name)).ok()?;
+            let file = open_regular(&directory.file(name)).ok()?;
             file.take(MAGIC.len() as u64).read_to_end(&mut head).ok()?;
             Some(head)
         });
@@ -82,13 +82,10 @@ impl Checkpoint {
         heads.peek().is_some() && heads.all(|head| head.starts_with(KIND) && head != MAGIC)
     }
 
-    /// Reads a checkpoint; the outer error is the system's, the inner one says what is wrong with the
-    /// file. A file that is not what it should be is not read into memory.
+    /// Reads a checkpoint; the outer error is that of opening and reading, the inner one says what is
+    /// wrong with the content. A file that is not what it should be is not read into memory.
     fn read_file(path: &Path) -> io::Result<Result<Self, String>> {
-        if !fs::metadata(path)?.is_file() {
-            return Ok(Err("not a regular file".to_owned()));
-        }
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let mut head = Vec::new();
         (&file).take(HEADER as u64).read_to_end(&mut head)?;
         if head.len() == HEADER && head.starts_with(MAGIC) {

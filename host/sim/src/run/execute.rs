@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gleaner_files::{
-    FileError, hexadecimal, read_text, sha256, sha256_of, sync_parent, write_atomically,
-    write_unsynced,
+    FileError, hexadecimal, open_regular, read_text, sha256, sha256_of, sync_parent,
+    write_atomically, write_unsynced,
 };
 
 use super::checkpoint::Checkpoint;
@@ -15,6 +15,7 @@ use super::directory::RunDirectory;
 use super::error::RunError;
 use super::inputs::Inputs;
 use super::log::{LogPrefixes, Logs};
+use super::processor::ProcessorTime;
 use super::provenance::{Program, Provenance, thread_count};
 use super::safetensors::encode_model;
 use super::summary::{Summary, Tally};
@@ -80,6 +81,8 @@ pub struct Run<'a> {
     environment: Environment,
     fingerprint: [u8; 32],
     checkpoint: Option<Checkpoint>,
+    /// Processor time of earlier sessions, where it is known.
+    earlier_s: Option<f64>,
     is_new: bool,
     directory_existed: bool,
 }
@@ -180,6 +183,10 @@ impl<'a> Run<'a> {
             }
             None => run.notice("no usable checkpoint: starting from the first round"),
         }
+        run.earlier_s = match &checkpoint {
+            Some(_) => Provenance::read(directory).and_then(|it| it.processor_s),
+            None => Some(0.0),
+        };
         run.checkpoint = checkpoint;
         Ok(run)
     }
@@ -216,6 +223,7 @@ impl<'a> Run<'a> {
             fingerprint: inputs.fingerprint(&scenario.to_toml()),
             environment: inputs.into_environment(),
             checkpoint: None,
+            earlier_s: Some(0.0),
             is_new: true,
             directory_existed,
         }
@@ -279,6 +287,7 @@ impl<'a> Run<'a> {
             if copy_logs(&checkpoint, other, self.directory)? {
                 checkpoint.write(self.directory)?;
                 self.checkpoint = Some(checkpoint);
+                self.earlier_s = Provenance::read(other).and_then(|it| it.processor_s);
                 return Ok(Some(self.round()));
             }
         }
@@ -316,8 +325,12 @@ impl<'a> Run<'a> {
             environment,
             fingerprint,
             checkpoint,
+            earlier_s,
             ..
         } = self;
+        // If this session is killed, the time of the next is unknown.
+        let _ = fs::remove_file(directory.file(RunDirectory::ENVIRONMENT));
+        let processor = ProcessorTime::begin();
         let resumed = checkpoint.is_some();
         let phases = !scenario.keeps_papers_books();
         let model = deployment.model.clone();
@@ -376,17 +389,25 @@ impl<'a> Run<'a> {
                 save(&mut engine, &mut logs)?;
             }
             if pauses {
+                Provenance {
+                    processor_s: earlier_s.zip(processor.end()).map(|(a, b)| a + b),
+                    ..Provenance::here(thread_count(threads), begin.elapsed(), resumed)
+                }
+                .write(directory)?;
                 let path = directory.path().to_owned();
                 return Err(RunError::Paused { path, round });
             }
         }
         logs.sync()?;
         let wall = begin.elapsed();
+        let processor_s = earlier_s.zip(processor.end()).map(|(a, b)| a + b);
+        // From here on another run may begin.
         observer.ended();
         let about = model_metadata(scenario, &engine);
         let model = encode_model(engine.state().kept_model(), &deployment.tensors, &about);
         let provenance = Provenance {
             scheduler: program.map(|program| program.of_run(&engine)),
+            processor_s,
             ..Provenance::here(thread_count(threads), wall, resumed)
         };
         Ok(Completed {
@@ -478,8 +499,7 @@ fn complete(
     let sync = File::open(&drafted).and_then(|file| file.sync_all());
     sync.map_err(gleaner_files::at(&drafted))?;
     write(RunDirectory::MODEL, model)?;
-    let json = serde_json::to_string_pretty(provenance).unwrap_or_default();
-    write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;
+    provenance.write(directory)?;
 
     let (mut sums, mut last) = (String::new(), String::new());
     for name in RunDirectory::reproducible(scenario) {
@@ -497,7 +517,7 @@ fn complete(
 
 fn digest_of(directory: &RunDirectory, name: &str) -> Result<String, RunError> {
     let path = directory.file(name);
-    let digest = File::open(&path)
+    let digest = open_regular(&path)
         .and_then(sha256_of)
         .map_err(gleaner_files::at(&path))?;
     Ok(hexadecimal(&digest))

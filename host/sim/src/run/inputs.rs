@@ -11,9 +11,8 @@ use super::error::RunError;
 use super::noise;
 use crate::round::{Environment, EnvironmentError, NoiseKey, environment};
 use crate::scenario::Scenario;
-use gleaner_cre::channel::TraceError;
 use gleaner_energy::harvest;
-use gleaner_files::{FileError, sha256, sync_parent};
+use gleaner_files::{FileError, read_at_most, sha256, sync_parent};
 
 /// The trace files of a run, and the environment built from them.
 #[derive(Clone, Debug)]
@@ -122,14 +121,9 @@ impl Inputs {
 impl Traces {
     fn named(scenario: &Scenario) -> Result<Self, EnvironmentError> {
         let path = &scenario.channel.trace;
-        let read = |name: &String| {
-            fs::read(name).map_err(|source| TraceError::Read {
-                name: name.clone(),
-                source,
-            })
-        };
+        let channel = (!path.is_empty()).then(|| environment::read_gains(path));
         Ok(Self {
-            channel: (!path.is_empty()).then(|| read(path)).transpose()?,
+            channel: channel.transpose()?,
             harvest: harvest::read(&scenario.income_settings())?,
         })
     }
@@ -141,7 +135,7 @@ impl Traces {
             if !copy.exists() && directory.file(staged).exists() {
                 settle(directory, name, staged)?;
             }
-            fs::read(&copy).map_err(gleaner_files::at(&copy))
+            read_at_most(&copy, environment::TRACE_MAX).map_err(gleaner_files::at(&copy))
         };
         let (channel, harvest) = (
             !scenario.channel.trace.is_empty(),

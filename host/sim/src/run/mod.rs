@@ -13,6 +13,7 @@ mod inputs;
 mod log;
 mod noise;
 mod peak;
+mod processor;
 mod provenance;
 mod record;
 mod safetensors;

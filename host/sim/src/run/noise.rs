@@ -1,10 +1,9 @@
 //! The secret of a run's noise: a private file in its directory, without which nobody can subtract the
 //! noise and nobody can replay the run.
 
-use std::fs;
 use std::io::{self, Write};
 
-use gleaner_files::{FileError, hexadecimal};
+use gleaner_files::{FileError, hexadecimal, read_text};
 
 use super::RunDirectory;
 use super::inputs::settle;
@@ -53,7 +52,7 @@ pub(super) fn read(directory: &RunDirectory) -> Result<NoiseKey, FileError> {
     if !path.exists() && directory.file(RunDirectory::STAGED_NOISE).exists() {
         settle(directory, RunDirectory::NOISE, RunDirectory::STAGED_NOISE)?;
     }
-    let text = fs::read_to_string(&path).map_err(|error| {
+    let text = read_text(&path).map_err(|error| {
         let what = format!("{error}; the noise of this run follows from this file: restore it");
         gleaner_files::at(&path)(io::Error::new(error.kind(), what))
     })?;
@@ -78,6 +77,8 @@ fn parse(text: &str) -> Option<NoiseKey> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use gleaner_files::{hexadecimal, sha256_of};
+use gleaner_files::{FileError, hexadecimal, read_text, sha256_of, write_atomically};
 use serde::{Deserialize, Serialize};
 
+use super::directory::RunDirectory;
 use crate::policy::Decider;
 use crate::round::Engine;
 
@@ -25,6 +26,10 @@ pub struct Provenance {
     pub threads: usize,
     /// Wall time of the rounds of the last session, without loading.
     pub wall_s: f64,
+    /// Processor time of the rounds of all sessions; missing if a session was killed or shared its
+    /// process with other runs, or the system does not tell.
+    #[serde(default)]
+    pub processor_s: Option<f64>,
     /// Whether the run was resumed from a checkpoint.
     pub resumed: bool,
     /// Largest resident memory, where the system tells.
@@ -93,6 +98,18 @@ impl Program {
 }
 
 impl Provenance {
+    /// Reads what the last session of a run wrote.
+    pub(super) fn read(directory: &RunDirectory) -> Option<Self> {
+        let text = read_text(&directory.file(RunDirectory::ENVIRONMENT)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    pub(super) fn write(&self, directory: &RunDirectory) -> Result<(), FileError> {
+        let json = serde_json::to_string_pretty(self).unwrap_or_default();
+        let path = directory.file(RunDirectory::ENVIRONMENT);
+        write_atomically(&path, format!("{json}\n").as_bytes())
+    }
+
     /// Describes this process and machine.
     #[must_use]
     pub fn here(threads: usize, wall: Duration, resumed: bool) -> Self {
@@ -103,6 +120,7 @@ impl Provenance {
             debug: cfg!(debug_assertions),
             threads,
             wall_s: wall.as_secs_f64(),
+            processor_s: None,
             resumed,
             peak_memory_mb: peak_memory_mb(),
             scheduler: None,

@@ -100,7 +100,7 @@ mod tests {
             "lab.toml run.scheduler \"process:sh a.sh\""
         );
         assert_eq!(
-            named(&[scheduler.clone()]),
+            named(std::slice::from_ref(&scheduler)),
             "lab.toml data.directory \"process:x\""
         );
         let both = [scheduler, Override::new("data.directory", "")];

@@ -10,8 +10,11 @@ use super::radio;
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
 use super::value::Pairs;
-use crate::policy::{BaselinePower, Claim, CreEpochs, Decider, GradientNorms, Scheduler};
-use gleaner_cre::channel::FadingKind;
+use crate::policy::{
+    BaselinePower, Claim, CommonEpochs, CreEpochs, Decider, FixedChannels, GradientNorms,
+    Importance, Scheduler,
+};
+use gleaner_cre::channel::{FadingKind, Placement};
 use gleaner_cre::estimate::DivergenceRule;
 use gleaner_cre::optim::Solver;
 use gleaner_learn::data::{DatasetKind, DatasetName};
@@ -87,6 +90,8 @@ section!(
         mean_samples: f64 = 1000.0, "samples", Positive;
         /// Standard deviation sigma of D_i.
         std_samples: f64 = 100.0, "samples", NotNegative;
+        /// Number of samples of every client, in client order; empty means drawn.
+        sizes: Vec<usize> = Vec::new(), "samples";
         /// Concentration of the class proportions (rule `dirichlet`).
         dirichlet_alpha: f64 = 0.5, "", Positive;
         /// Label-sorted shards each client receives (rule `shards`).
@@ -122,6 +127,8 @@ section!(
     Channel as "channel" {
         /// Radius of the disc in which clients stand.
         radius_m: f64 = 500.0, "m", Positive;
+        /// How long a client keeps its position.
+        placement: Placement = Placement::Fixed, "";
         /// Carrier frequency nu of the channel.
         carrier_ghz: f64 = 2.4, "GHz", Positive;
         /// Antenna gain on top of the path loss.
@@ -260,6 +267,9 @@ section!(
         estimates: Estimates = Estimates::Oracle, "";
         /// Epochs that are decided: one number for all, or one per client.
         epochs: CreEpochs = CreEpochs::Common, "";
+        /// Whether at least one client must be scheduled, even where the objective is lower without
+        /// participants.
+        require_participants: bool = false, "";
     }
 );
 
@@ -272,6 +282,12 @@ section!(
         gradient_norms: GradientNorms = GradientNorms::Fresh, "";
         /// Fixed epochs of `channel-allocate` and `importance-aware`.
         epochs: usize = 3, "epochs", AtLeast(1);
+        /// Common epochs of `random` and `round-robin`.
+        common_epochs: CommonEpochs = CommonEpochs::Most, "";
+        /// Measure by which `importance-aware` ranks clients.
+        importance: Importance = Importance::Weighted, "";
+        /// How `importance-aware` fills its channels.
+        fixed_channels: FixedChannels = FixedChannels::Residue, "";
     }
 );
 

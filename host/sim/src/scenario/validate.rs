@@ -9,6 +9,7 @@ use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule, Uplo
 use crate::policy::CreEpochs;
 use gleaner_cre::optim::Solver;
 use gleaner_learn::data::catalogue;
+use gleaner_learn::partition::Rule;
 use gleaner_learn::train::ModelKind;
 
 /// Most gains of a round, one for every client and channel, which are all in memory.
@@ -91,12 +92,45 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
             format!("is solved exactly only; set cre.solver = \"auto\" instead of \"{solver}\"")
         },
     )?;
+    require(
+        !s.cre.require_participants || s.cre.epochs == CreEpochs::Common,
+        "cre.require_participants",
+        s.cre.require_participants,
+        || "needs one number of epochs for all; set cre.epochs = \"common\"".to_owned(),
+    )?;
+    check_sizes(s)?;
     classes::check(s)?;
     harvest::check(s)?;
     radio::check(s)?;
     privacy::check(s)?;
     check_upload(s)?;
     check_updates(s)
+}
+
+/// Checks the list of sample numbers, where there is one.
+fn check_sizes(s: &Scenario) -> Result<(), ScenarioError> {
+    let (sizes, clients) = (&s.partition.sizes, s.clients.count);
+    let refuse = |holds: bool, fix: String| {
+        require(
+            holds || sizes.is_empty(),
+            "partition.sizes",
+            format!("{sizes:?}"),
+            || fix,
+        )
+    };
+    let listed = sizes.len();
+    refuse(
+        listed == clients,
+        format!("lists {listed} clients; list clients.count = {clients}, or none"),
+    )?;
+    refuse(
+        !sizes.contains(&0),
+        "every client needs at least 1 sample".to_owned(),
+    )?;
+    refuse(
+        s.partition.rule != Rule::Natural,
+        "the data set says who gathered its samples; remove the list, or set partition.rule = \"paper\"".to_owned(),
+    )
 }
 
 /// Checks the hidden layers; whether they suit the data is seen when these are there.

@@ -44,6 +44,7 @@ macro_rules! values {
 
 values!(
     gleaner_cre::channel::FadingKind,
+    gleaner_cre::channel::Placement,
     gleaner_cre::estimate::DivergenceRule,
     gleaner_cre::optim::Solver,
     gleaner_energy::harvest::Forecast,
@@ -53,8 +54,11 @@ values!(
     gleaner_learn::train::ModelKind,
     policy::BaselinePower,
     policy::Claim,
+    policy::CommonEpochs,
     policy::CreEpochs,
+    policy::FixedChannels,
     policy::GradientNorms,
+    policy::Importance,
     policy::Scheduler,
     AggregationRule,
     Attack,

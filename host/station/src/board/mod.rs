@@ -163,6 +163,10 @@ pub struct Closing {
 }
 
 /// A command to a board's task, with the channel for its answer.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a confirmed state is long, and there is one at a time"
+)]
 #[derive(Debug)]
 pub enum Command {
     /// Carries out a round's work.

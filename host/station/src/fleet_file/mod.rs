@@ -496,10 +496,7 @@ mod tests {
             let found =
                 complaint(&MIXED.replace("name = \"spare\"", &format!("name = \"{name}\"")));
             assert!(found.contains(shown), "{found}");
-            assert!(
-                !found.contains(|it| gleaner_files::is_interpreted(it)),
-                "{found:?}"
-            );
+            assert!(!found.contains(gleaner_files::is_interpreted), "{found:?}");
         }
     }
 

@@ -98,21 +98,19 @@ impl ExpectedBoards {
 
     /// Returns the index of the board that made a greeting, or the outcome to count and the refusal
     /// to send if none did.
-    pub(super) fn identify(&self, claim: &Claim<'_>) -> Result<usize, (Outcome, Refusal)> {
+    pub(super) fn identify(&self, claim: &Claim<'_>) -> Result<usize, Box<(Outcome, Refusal)>> {
         let (ours, theirs) = (Version::OURS, claim.version);
-        match self
-            .0
-            .iter()
-            .position(|board| board.is_identified_by(claim))
-        {
-            Some(at) if theirs == ours => Ok(at),
-            Some(_) => Err((Outcome::OtherVersion, Refusal::Version { ours, theirs })),
+        let mut boards = self.0.iter();
+        let refusal = match boards.position(|board| board.is_identified_by(claim)) {
+            Some(at) if theirs == ours => return Ok(at),
+            Some(_) => (Outcome::OtherVersion, Refusal::Version { ours, theirs }),
             // All others get the same refusal, which does not reveal the known keys.
             None if claim.is_proved_by(&Key::PUBLIC) => {
-                Err((Outcome::NoKey(claim.device), Refusal::UnknownDevice))
+                (Outcome::NoKey(claim.device), Refusal::UnknownDevice)
             }
-            None => Err((Outcome::UnknownKey(claim.device), Refusal::UnknownDevice)),
-        }
+            None => (Outcome::UnknownKey(claim.device), Refusal::UnknownDevice),
+        };
+        Err(Box::new(refusal))
     }
 
     /// Returns the client of an identified board, and the slot for its connections.

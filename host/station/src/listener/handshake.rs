@@ -129,7 +129,8 @@ impl Handshake {
                         let rest = bytes.to_vec();
                         return Ok(Greeting::Board { at, device, rest });
                     }
-                    Answer::Greeted(Err((outcome, reason))) => {
+                    Answer::Greeted(Err(refused)) => {
+                        let (outcome, reason) = *refused;
                         // The other side may have closed the connection.
                         let _ = link.write_all(&refusal(reason)).await;
                         return Ok(Greeting::Other(outcome));

@@ -27,7 +27,7 @@ pub fn each_line(path: &Path) -> Result<Lines, EventLogError> {
 /// # Errors
 /// As [`each_line`].
 pub fn each_line_within(path: &Path, rounds: u32) -> Result<Lines, EventLogError> {
-    let file = File::open(path).map_err(gleaner_files::at(path))?;
+    let file = gleaner_files::open_regular(path).map_err(gleaner_files::at(path))?;
     Ok(Lines {
         source: BufReader::new(file),
         path: path.to_owned(),

@@ -4,7 +4,7 @@
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use gleaner_shared::units::Cycles;
@@ -13,6 +13,7 @@ use gleaner_shared::wire::link::{DeviceEnd, Event};
 use gleaner_shared::wire::message::{
     Classified, Counters, DeviceId, DeviceToHost, HostToDevice, ModelHash,
 };
+use gleaner_sim::run::RunDirectory;
 use gleaner_station::fleet_file::{Entry, FILE_NAME, FleetFile, Link, SecretKey};
 
 use super::Attack;
@@ -178,18 +179,16 @@ fn escapes(program: &Path, folder: &Path) -> Result<String, String> {
         array("head.npy"),
         labels,
         sounds,
-        vec!["config", "show", "--scenario", "key.toml"],
-        vec!["config", "show", "--scenario", "value.toml"],
-        vec!["config", "show", "--scenario", "raw.toml"],
+        vec!["config", "show", "--preset", "key.toml"],
+        vec!["config", "show", "--preset", "value.toml"],
+        vec!["config", "show", "--preset", "raw.toml"],
         vec!["doctor", "--fleet", "names.toml"],
         vec!["doctor", "--fleet", "fleet.toml"],
     ];
     let mut named = 0;
     for words in &commands {
         let output = run(program, folder, words)?;
-        if output.status.success() {
-            return Err(format!("{words:?} succeeds"));
-        }
+        refused(&output).map_err(|said| format!("{words:?}: {said}"))?;
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).into_owned();
         let wrong = |letter: &char| {
@@ -199,6 +198,10 @@ fn escapes(program: &Path, folder: &Path) -> Result<String, String> {
             return Err(format!("{words:?} prints {letter:?}"));
         }
         named += usize::from(said.contains("owned"));
+    }
+    // What is no array at all is not quoted.
+    if named + 1 != commands.len() {
+        return Err(format!("{named} of {} errors quote", commands.len()));
     }
     Ok(format!(
         "{} errors about hostile cells, names, folders and keys print no control character; {named} quote them escaped",
@@ -310,6 +313,29 @@ fn two_boards(program: &Path, folder: &Path) -> Result<String, String> {
     }
 }
 
+/// Waits until the run in a folder has logged more rounds than `rounds`, and returns how many.
+///
+/// # Errors
+/// The run ended, or logged none for two minutes.
+pub fn wait_for_rounds(folder: &Path, child: &mut Child, rounds: usize) -> Result<usize, String> {
+    let log = folder.join("run").join(RunDirectory::ROUNDS);
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(120) {
+        let logged = fs::read_to_string(&log).unwrap_or_default();
+        let found = logged.lines().count();
+        if found > rounds + 2 {
+            return Ok(found);
+        }
+        if let Ok(Some(status)) = child.try_wait() {
+            return Err(format!("ended after {found} rounds: {status}"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(format!("no round after {rounds}"))
+}
+
 fn signals(program: &Path, folder: &Path) -> Result<String, String> {
     let client = |id| format!("[[client]]\nname = \"sim-{id}\"\nid = {id}\nlink = \"simulated\"\n");
     let clients: String = (0..3).map(client).collect();
@@ -322,25 +348,15 @@ fn signals(program: &Path, folder: &Path) -> Result<String, String> {
         command.current_dir(folder).args(words.split_whitespace());
         let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| error.to_string())?;
-        loop {
-            let log = fs::read_to_string(folder.join("run/rounds.csv")).unwrap_or_default();
-            if log.lines().count() > rounds + 2 {
-                rounds = log.lines().count();
-                break;
-            }
-            if let Ok(Some(status)) = child.try_wait() {
-                return Err(format!("ended before {signal}: {status}"));
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        rounds = wait_for_rounds(folder, &mut child, rounds)?;
         let mut kill = Command::new("kill");
         kill.args([signal, &child.id().to_string()]);
         kill.status().map_err(|error| error.to_string())?;
         let output = child
             .wait_with_output()
             .map_err(|error| error.to_string())?;
-        if output.status.code() != Some(code) {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() != Some(code) || !said.contains("resume run") {
             return Err(format!("{signal}: {}: {said}", output.status));
         }
         words = "resume run --plain";

@@ -5,14 +5,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use gleaner_sim::run::RunDirectory;
-use gleaner_sim::scenario::{Override, resolve};
 use gleaner_station::event::EventKind;
-use gleaner_station::fleet_file::{Entry, FILE_NAME, FleetFile, Link};
-use gleaner_station::setup::overrides;
+use gleaner_station::fleet_file::FILE_NAME;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::Attack;
+use super::{Attack, scenario_of};
 use crate::lies::Lie;
 use crate::peers::{Board, fleet_of_run};
 use crate::runs::events;
@@ -51,17 +49,7 @@ fn run(
         format!("radio.channels={}", boards.len()),
     ];
     let sets: Vec<&str> = (sets.iter().map(String::as_str)).chain(SETS).collect();
-    let simulated = FleetFile {
-        clients: (0..boards.len() as u32)
-            .map(|id| Entry::new(format!("client-{id}"), id, Link::Simulated))
-            .collect(),
-        ..FleetFile::default()
-    };
-    let given = sets.iter().map(|set| set.parse::<Override>());
-    let given: Result<Vec<Override>, _> = given.collect();
-    let mut all = given.map_err(|error| error.to_string())?;
-    all.extend(overrides(&simulated));
-    let scenario = resolve("paper-mlp", &all).map_err(|error| error.to_string())?;
+    let scenario = scenario_of(boards.len() as u32, &sets)?;
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let mut fleet = runtime.block_on(fleet_of_run(&scenario, boards));
     // Half full, so that a store that is said to be fuller is not over its capacity.

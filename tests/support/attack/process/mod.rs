@@ -16,6 +16,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gleaner_sim::scenario::{Override, Scenario, resolve};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link};
+use gleaner_station::setup::overrides;
+
 /// Wall time after which a program counts as one that hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Memory above which a program counts as flooded.
@@ -111,6 +115,20 @@ pub fn run<S: AsRef<OsStr>>(program: &Path, folder: &Path, words: &[S]) -> Resul
         stderr: text(stderr),
         memory_mb,
     })
+}
+
+/// Resolves `paper-mlp` with settings, for a fleet of so many clients.
+fn scenario_of(clients: u32, sets: &[&str]) -> Result<Scenario, String> {
+    let entry = |id| Entry::new(format!("client-{id}"), id, Link::Simulated);
+    let fleet = FleetFile {
+        clients: (0..clients).map(entry).collect(),
+        ..FleetFile::default()
+    };
+    let sets = sets.iter().map(|set| set.parse());
+    let sets: Result<Vec<Override>, _> = sets.collect();
+    let mut sets = sets.map_err(|error| error.to_string())?;
+    sets.extend(overrides(&fleet));
+    resolve("paper-mlp", &sets).map_err(|error| error.to_string())
 }
 
 /// Keeps the beginning of an output and reads the rest.

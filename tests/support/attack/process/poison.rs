@@ -4,13 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use gleaner_sim::scenario::{Override, Scenario, resolve};
-use gleaner_station::fleet_file::{Entry, FILE_NAME, FleetFile, Link};
-use gleaner_station::setup::overrides;
+use gleaner_station::fleet_file::FILE_NAME;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::Attack;
+use super::{Attack, scenario_of};
 use crate::peers::{Board, fleet_of_run};
 
 /// Every way to poison a run.
@@ -132,7 +130,7 @@ fn judge(
 fn with_board(board: Board, sets: &str, program: &Path, folder: &Path) -> Result<Ended, String> {
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
-    let fleet = runtime.block_on(fleet_of_run(&scenario()?, &[board]));
+    let fleet = runtime.block_on(fleet_of_run(&scenario_of(7, &SETS)?, &[board]));
     fs::write(folder.join(FILE_NAME), fleet.to_toml()).map_err(|error| error.to_string())?;
     let mut run = "run --preset paper-mlp --plain --quiet --out run".to_owned();
     SETS.iter().for_each(|set| run += &format!(" --set {set}"));
@@ -173,17 +171,4 @@ fn ended(program: &Path, folder: &Path) -> Result<Ended, String> {
         accuracy: 100.0 * share.ok_or("the report has no accuracy")?,
         anomalies: summary["anomalies"].take(),
     })
-}
-
-fn scenario() -> Result<Scenario, String> {
-    let entry = |id| Entry::new(format!("client-{id}"), id, Link::Simulated);
-    let fleet = FleetFile {
-        clients: (0..7).map(entry).collect(),
-        ..FleetFile::default()
-    };
-    let sets = SETS.iter().map(|set| set.parse());
-    let sets: Result<Vec<Override>, _> = sets.collect();
-    let mut sets = sets.map_err(|_| "a setting cannot be read")?;
-    sets.extend(overrides(&fleet));
-    resolve("paper-mlp", &sets).map_err(|error| error.to_string())
 }

@@ -8,24 +8,23 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use gleaner_sim::run::RunDirectory;
-use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::event::EventKind;
-use gleaner_station::fleet_file::{Entry, FILE_NAME, FleetFile, Link};
+use gleaner_station::fleet_file::FILE_NAME;
 use gleaner_station::log::{EVENTS, Line, each_line};
-use gleaner_station::setup::overrides;
 use tokio::runtime::Runtime;
 
-use super::Attack;
+use super::{Attack, scenario_of};
 use crate::client::Stall;
 use crate::peers::{Board, fleet_of_run};
 
 /// Every way to keep a run waiting.
-pub const ALL: [Attack; 5] = [
+pub const ALL: [Attack; 6] = [
     ("a board hangs up at each order", hangs_up),
     ("a board accepts orders and never reports", idle),
     ("a board never answers an order", mute),
     ("a board sends one byte a second", trickle),
     ("a board browns out in training", browns_out),
+    ("a board declines each order late", declines_late),
 ];
 
 /// Settings of the runs: every board has an order in each round.
@@ -71,6 +70,10 @@ fn trickle(program: &Path, folder: &Path) -> Result<String, String> {
 
 fn browns_out(program: &Path, folder: &Path) -> Result<String, String> {
     suffer(Stall::BrownsOut, program, folder)
+}
+
+fn declines_late(program: &Path, folder: &Path) -> Result<String, String> {
+    suffer(Stall::DeclinesLate, program, folder)
 }
 
 /// Runs three honest boards twice at the same time: alone, and with one that stalls in the place of a
@@ -137,7 +140,7 @@ fn run(boards: &[Board], program: &Path, folder: &Path) -> Result<Told, String> 
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     fs::create_dir_all(folder).map_err(|error| failed(&error))?;
     let runtime = Runtime::new().map_err(|error| failed(&error))?;
-    let mut fleet = runtime.block_on(fleet_of_run(&scenario()?, boards));
+    let mut fleet = runtime.block_on(fleet_of_run(&scenario_of(4, &SETS)?, boards));
     fleet.clients.iter_mut().for_each(|it| it.baud = BAUD);
     fs::write(folder.join(FILE_NAME), fleet.to_toml()).map_err(|error| failed(&error))?;
     let sets = SETS.iter().flat_map(|set| ["--set", set]);
@@ -159,19 +162,6 @@ fn run(boards: &[Board], program: &Path, folder: &Path) -> Result<Told, String> 
         }
     }
     told(&RunDirectory::new(folder.join("run")))
-}
-
-fn scenario() -> Result<Scenario, String> {
-    let entry = |id| Entry::new(format!("client-{id}"), id, Link::Simulated);
-    let fleet = FleetFile {
-        clients: (0..4).map(entry).collect(),
-        ..FleetFile::default()
-    };
-    let sets = SETS.iter().map(|set| set.parse());
-    let sets: Result<Vec<Override>, _> = sets.collect();
-    let mut sets = sets.map_err(|_| "a setting cannot be read")?;
-    sets.extend(overrides(&fleet));
-    resolve("paper-mlp", &sets).map_err(|error| error.to_string())
 }
 
 fn told(directory: &RunDirectory) -> Result<Told, String> {

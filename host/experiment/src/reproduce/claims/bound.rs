@@ -1,6 +1,7 @@
 //! Claims on the bound.
 
 use super::*;
+use crate::stats::correlation;
 
 pub(super) const RULES: &[(&str, Rule)] = &[("bound", follows)];
 
@@ -48,30 +49,4 @@ fn follows(question: &Question<'_>) -> Answer {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Returns Pearson's coefficient, or 0 if one of the two does not vary.
-fn correlation(pairs: &[(f64, f64)]) -> f64 {
-    let (xs, ys): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let (x, y) = (mean(&xs), mean(&ys));
-    let sum = |figure: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(figure).sum::<f64>();
-    let both = sum(&|pair| (pair.0 - x) * (pair.1 - y));
-    let each = sum(&|pair| (pair.0 - x).powi(2)) * sum(&|pair| (pair.1 - y).powi(2));
-    if each > 0.0 { both / each.sqrt() } else { 0.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn correlation_is_one_on_a_line_minus_one_on_its_mirror_and_zero_on_a_level() {
-        let line: Vec<(f64, f64)> = (0..9)
-            .map(|n| (f64::from(n), 3.0 * f64::from(n) + 1.0))
-            .collect();
-        assert!((correlation(&line) - 1.0).abs() < 1e-12);
-        let mirror: Vec<(f64, f64)> = line.iter().map(|(x, y)| (*x, -y)).collect();
-        assert!((correlation(&mirror) + 1.0).abs() < 1e-12);
-        assert_eq!(correlation(&[(1.0, 2.0), (1.0, 3.0)]), 0.0);
-    }
 }

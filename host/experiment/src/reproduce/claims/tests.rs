@@ -15,7 +15,8 @@ fn records(reproduction: &Reproduction, figures: impl Fn(&Setting, u32) -> Figur
     let (mut index, mut runs): (Vec<(Setting, Vec<String>)>, _) = (Vec::new(), HashMap::new());
     let exhibits = Exhibit::VARIANTS.iter();
     for setting in exhibits.flat_map(|exhibit| exhibit.settings(reproduction)) {
-        let seeds = reproduction.extent(setting.network).unwrap().seeds;
+        let extent = reproduction.extent(setting.network).unwrap();
+        let seeds = extent.seeds_of(&setting);
         let name = |seed: u32| format!("{} {} {seed}", setting.name(), setting.cell.name());
         for seed in 0..seeds {
             let (accuracy, full_mj, least_mj) = figures(&setting, seed);
@@ -29,8 +30,11 @@ fn records(reproduction: &Reproduction, figures: impl Fn(&Setting, u32) -> Figur
                 seed: u64::from(seed),
                 summary,
                 rounds: Vec::new(),
+                program: String::new(),
+                processor_s: None,
                 digest: String::new(),
-                schedules: vec![10; 10],
+                samples: vec![1000; 10],
+                schedules: vec![if setting.rounds.is_some() { 70 } else { 10 }; 10],
                 epochs: vec![30; 10],
                 solutions: Solutions::default(),
                 least_energy_j: setting.scheduler.is_baseline().then_some(least_energy_j),
@@ -208,6 +212,57 @@ fn counts_of_schedules_and_epochs_are_compared_both_ways() {
     assert_eq!(verdict("fewer-but-longer"), Verdict::NotReproduced);
     assert_eq!(verdict("importance-unfair"), Verdict::NotReproduced);
     assert_eq!(verdict("fair"), Verdict::Reproduced);
+}
+
+#[test]
+fn the_medium_scale_has_the_runs_of_every_claim_on_cifar() {
+    let reproduction = Reproduction::all(Scale::Medium);
+    let records = records(&reproduction, |setting, _| (printed(setting), 5.0, 4.0));
+    let open = |it: &&Judgement| it.network == Network::Cnn && it.verdict == Verdict::NotTestable;
+    let judgements = judge(&records);
+    let open: Vec<&str> = judgements.iter().filter(open).map(|it| it.claim).collect();
+    // Invented runs have no bound.
+    assert_eq!(open, ["bound", "bound"]);
+}
+
+#[test]
+fn activity_stands_beside_the_printed_one_for_short_and_long_runs() {
+    let reproduction = Reproduction::all(Scale::Medium);
+    let records = records(&reproduction, |_, _| (50.0, 5.0, 4.0));
+    let section = Exhibit::TableStatistics.show(&records);
+    let mut tables = section.tables.iter();
+    let (_, beside) = tables
+        .find(|(title, _)| title.starts_with("Activity"))
+        .unwrap();
+    assert_eq!(beside.rows.len(), 6);
+    let cre = |rounds: &str| beside.rows.iter().find(|row| row[..2] == ["cre", rounds]);
+    // 700 schedules and 300 epochs over the 200 rounds of an invented run; 4048 and 12720 over 2000.
+    let long = ["cre", "2000", "2.02, 3.50", "1.729", "3.14, 0.43", "0.136"];
+    assert_eq!(cre("2000").unwrap()[..6], long);
+    assert_eq!(cre("2000").unwrap()[7], "other samples");
+    assert_eq!(cre("300").unwrap()[2], "2.02, 0.50");
+}
+
+#[test]
+fn counts_are_those_of_long_runs_where_all_three_have_them() {
+    let reproduction = Reproduction::all(Scale::Medium);
+    let mut records = records(&reproduction, |_, _| (50.0, 5.0, 4.0));
+    let counted = |records: &Records, formulas: Formulas| {
+        let question = Question {
+            records,
+            network: Network::Cnn,
+            formulas,
+        };
+        let finding = rule_of("fewer-but-longer")(&question).unwrap();
+        finding.parts[0].found.clone()
+    };
+    let long = "schedules: CRE 700, random 700";
+    let short = "schedules: CRE 100, random 100";
+    assert_eq!(counted(&records, Formulas::Repaired), long);
+    assert_eq!(counted(&records, Formulas::Printed), short);
+    let aware = Setting::new(Network::Cnn, Scheduler::ImportanceAware, Cell::MIDDLE);
+    records.forget(&aware.with_rounds(2000));
+    assert_eq!(counted(&records, Formulas::Repaired), short);
 }
 
 #[test]

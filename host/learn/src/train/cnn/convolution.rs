@@ -1,13 +1,16 @@
 //! The forward pass of the convolutional layers, from an image to 1024 features.
 
+use super::first::First;
+use super::second::Second;
 use super::weights::Weights;
 use super::{FEATURES, IMAGE};
 use crate::train::aligned::Aligned;
-use crate::train::kernel::{CHANNELS, Kernel, Left, multiply, pool};
+use crate::train::kernel::{CHANNELS, Kernel, pool};
 
 /// Side of the image and of the outputs of the layers.
 pub(super) const SIDE: usize = 32;
-pub(super) const CONV1: usize = 28;
+/// The first convolution has 28 rows and columns; the pooling leaves out the last.
+pub(super) const CONV1: usize = 27;
 pub(super) const POOL1: usize = 13;
 pub(super) const CONV2: usize = 9;
 pub(super) const POOL2: usize = 4;
@@ -27,71 +30,47 @@ pub(super) struct Trace {
     pub choices2: Vec<u8>,
 }
 
+/// Most images that are taken together: their products at a point share the filter that was read.
+pub(super) const GROUP: usize = 4;
+
 /// The convolutional layers with their working memory.
 pub(super) struct Extractor<'a> {
     kernel: Kernel,
-    weights: &'a Weights<'a>,
-    conv1: Aligned,
-    conv2: Aligned,
+    first: First<'a>,
+    second: Second<'a>,
 }
 
 impl<'a> Extractor<'a> {
     pub(super) fn new(kernel: Kernel, weights: &'a Weights<'a>) -> Self {
-        let conv1 = Aligned::zeros(CONV1 * CONV1 * CHANNELS);
-        let conv2 = Aligned::zeros(CONV2 * CONV2 * CHANNELS);
         Self {
             kernel,
-            weights,
-            conv1,
-            conv2,
+            first: First::new(kernel, weights),
+            second: Second::new(kernel, weights, GROUP),
         }
     }
 
-    /// Computes the features of an image and leaves a trace for the backward pass.
-    pub(super) fn extract(&mut self, image: &[f32], trace: &mut Trace, features: &mut [f32]) {
-        debug_assert_eq!(features.len(), FEATURES);
-        let weights = self.weights;
-        for (y, row) in self.conv1.chunks_exact_mut(CONV1 * CHANNELS).enumerate() {
-            fill(row, weights.conv1_bias);
-            let data = &image[y * IMAGE_ROW..];
-            let left = Left {
-                data,
-                row: 3,
-                runs: 5,
-                run: 15,
-                jump: IMAGE_ROW,
-                step: 1,
-            };
-            multiply(self.kernel, CONV1, left, weights.conv1, row, CHANNELS);
+    /// Computes the features of at most [`GROUP`] images and leaves a trace of each for the
+    /// backward pass.
+    pub(super) fn extract(
+        &mut self,
+        images: &[[u8; IMAGE]],
+        traces: &mut [Trace],
+        features: &mut [f32],
+    ) {
+        debug_assert_eq!(features.len(), images.len() * FEATURES);
+        let kernel = self.kernel;
+        for (image, trace) in images.iter().zip(&mut *traces) {
+            let sums = self.first.convolve(&to_real(image));
+            let (pooled, choices) = (&mut trace.pooled1, &mut trace.choices1);
+            pool(kernel, CONV1, sums, pooled, choices);
         }
-        pool(
-            self.kernel,
-            CONV1,
-            &self.conv1,
-            &mut trace.pooled1,
-            &mut trace.choices1,
-        );
-        for (y, row) in self.conv2.chunks_exact_mut(CONV2 * CHANNELS).enumerate() {
-            fill(row, weights.conv2_bias);
-            let data = &trace.pooled1[y * POOLED1_ROW..];
-            let (run, jump) = (5 * CHANNELS, POOLED1_ROW);
-            let left = Left {
-                data,
-                row: CHANNELS,
-                runs: 5,
-                run,
-                jump,
-                step: 1,
-            };
-            multiply(self.kernel, CONV2, left, weights.conv2, row, CHANNELS);
+        let group = images.len();
+        self.second.convolve(&traces[..group]);
+        let features = features.chunks_exact_mut(FEATURES);
+        for (number, (features, trace)) in features.zip(traces).enumerate() {
+            let sums = self.second.output(number, group);
+            pool(kernel, CONV2, sums, features, &mut trace.choices2);
         }
-        pool(
-            self.kernel,
-            CONV2,
-            &self.conv2,
-            features,
-            &mut trace.choices2,
-        );
     }
 }
 
@@ -102,13 +81,6 @@ impl Trace {
             choices1: vec![0; POOLED1],
             choices2: vec![0; FEATURES],
         }
-    }
-}
-
-/// Repeats `row` over `rows`.
-pub(super) fn fill(rows: &mut [f32], row: &[f32]) {
-    for to in rows.chunks_exact_mut(row.len()) {
-        to.copy_from_slice(row);
     }
 }
 

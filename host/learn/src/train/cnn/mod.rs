@@ -3,14 +3,17 @@
 //! conv 64 @ 5x5 (3 -> 64, valid), ReLU, max-pool 3x3 stride 2, conv 64 @ 5x5 (64 -> 64, valid),
 //! ReLU, max-pool 3x3 stride 2, dense 1024 -> 384 -> 192 -> 10: 576,778 parameters.
 //!
-//! Images are stored by pixel with channels together, weights as `[row][column][in][out]`, so a
-//! convolution is a product whose left factor is read straight from the image. Pooling comes
-//! before ReLU (the two commute), and the backward pass visits only the places that pooling chose.
+//! Images are stored by pixel with channels together, weights as `[row][column][in][out]`, so a row of
+//! pixels and its channels are one run of memory. Both convolutions take fewer products than their
+//! definition, by Winograd's minimal filtering. Pooling comes before ReLU (the two commute), and the
+//! backward pass visits only the places that pooling chose.
 
 mod backward;
 mod convolution;
 mod dense;
+mod first;
 mod objective;
+mod second;
 #[cfg(test)]
 mod tests;
 mod weights;

@@ -2,10 +2,12 @@
 //!
 //! Chunks depend on the number of samples alone, and their gradients are added in order.
 
+use std::cell::RefCell;
+
 use rayon::prelude::*;
 
 use super::backward::Reverse;
-use super::convolution::{Extractor, Trace, to_real};
+use super::convolution::{Extractor, GROUP, Trace, to_real};
 use super::dense::Batch;
 use super::weights::{PARAMETERS, Turned, Weights};
 use super::{FEATURES, IMAGE};
@@ -17,6 +19,11 @@ use crate::train::{Evaluation, Kernel, Objective};
 const CHUNK: usize = 125;
 /// Parameters that one piece of the final sum covers.
 const PIECE: usize = 16_384;
+
+thread_local! {
+    /// Traces of earlier chunks; whoever takes one writes it wholly before reading it.
+    static TRACES: RefCell<Vec<Trace>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The loss F_i of the convolutional network.
 #[derive(Debug)]
@@ -47,11 +54,12 @@ impl CnnObjective {
     ) -> (Score, Aligned) {
         let mut extractor = Extractor::new(self.kernel, weights);
         let mut features = Aligned::zeros(images.len() * FEATURES);
-        let mut traces = Vec::with_capacity(images.len());
-        for (image, features) in images.iter().zip(features.chunks_exact_mut(FEATURES)) {
-            let mut trace = Trace::new();
-            extractor.extract(&to_real(image), &mut trace, features);
-            traces.push(trace);
+        // The traces of a chunk are megabytes, which are kept: fresh ones cost a page fault each 4 KB.
+        let mut traces = TRACES.take();
+        traces.resize_with(traces.len().max(images.len()), Trace::new);
+        let groups = images.chunks(GROUP).zip(traces.chunks_mut(GROUP));
+        for ((images, traces), features) in groups.zip(features.chunks_mut(GROUP * FEATURES)) {
+            extractor.extract(images, traces, features);
         }
         let mut gradient = Aligned::zeros(PARAMETERS);
         let mut batch = Batch::forward(self.kernel, weights, features);
@@ -63,15 +71,19 @@ impl CnnObjective {
             reverse.add(&to_real(image), trace, errors);
         }
         reverse.finish(&mut gradient);
+        TRACES.set(traces);
         (score, gradient)
     }
 
     fn chunk_score(&self, weights: &Weights, (images, labels): (&[[u8; IMAGE]], &[u8])) -> Score {
         let mut extractor = Extractor::new(self.kernel, weights);
         let mut features = Aligned::zeros(images.len() * FEATURES);
-        let mut trace = Trace::new();
-        for (image, features) in images.iter().zip(features.chunks_exact_mut(FEATURES)) {
-            extractor.extract(&to_real(image), &mut trace, features);
+        let mut traces: [Trace; GROUP] = std::array::from_fn(|_| Trace::new());
+        let groups = images
+            .chunks(GROUP)
+            .zip(features.chunks_mut(GROUP * FEATURES));
+        for (images, features) in groups {
+            extractor.extract(images, &mut traces, features);
         }
         Batch::forward(self.kernel, weights, features).judge(labels, 1.0)
     }
@@ -89,8 +101,8 @@ impl Objective for CnnObjective {
             "the gradient has another length"
         );
         let parameters = Aligned::copy(parameters);
-        let weights = Weights::new(&parameters);
-        let turned = Turned::new(&weights);
+        let (weights, turned) =
+            rayon::join(|| Weights::new(&parameters), || Turned::new(&parameters));
         let parts: Vec<(Score, Aligned)> = self
             .chunks()
             .into_par_iter()

@@ -2,10 +2,11 @@
 
 use gleaner_shared::rng::{Purpose, Rng};
 
-use super::convolution::{Extractor, Trace, to_real};
+use super::convolution::{Extractor, GROUP, Trace, to_real};
 use super::weights::{LAYOUT, PARAMETERS, Weights};
 use super::*;
 use crate::train::Engine;
+use crate::train::kernel::{Left, multiply};
 
 /// Smooth random images, so that neighbouring windows are alike as in photographs.
 fn images(count: usize) -> Samples {
@@ -193,16 +194,11 @@ fn loss_and_gradient_match_a_reference_in_doubles() {
     };
     let weights = Weights::new(&parameters);
     let mut extractor = Extractor::new(model.kernel, &weights);
-    for (image, &label) in samples
-        .images
-        .as_chunks::<IMAGE>()
-        .0
-        .iter()
-        .zip(&samples.labels)
-    {
-        let (image, mut trace) = (to_real(image), Trace::new());
-        extractor.extract(&image, &mut trace, &mut vec![0.0; FEATURES]);
-        reference.add(&image[..IMAGE], &trace, label, 0.5);
+    let images = samples.images.as_chunks::<IMAGE>().0;
+    let mut traces = [Trace::new(), Trace::new()];
+    extractor.extract(images, &mut traces, &mut [0.0; 2 * FEATURES]);
+    for ((image, trace), &label) in images.iter().zip(&traces).zip(&samples.labels) {
+        reference.add(&to_real(image)[..IMAGE], trace, label, 0.5);
     }
     let mut gradient = vec![f32::NAN; PARAMETERS];
     let objective = model.objective(&samples, &[0, 1]);
@@ -233,12 +229,110 @@ fn loss_and_gradient_match_a_reference_in_doubles() {
 }
 
 #[test]
+fn convolutions_match_doubles_as_closely_as_direct_sums() {
+    // One image more than a group.
+    let samples = images(GROUP + 1);
+    let model = Cnn::paper(Kernel::available()[0]);
+    let mut parameters = model.initialise(7);
+    for (at, bias) in parameters[LAYOUT.conv2_bias].iter_mut().enumerate() {
+        *bias = at as f32 / 64.0 - 0.5;
+    }
+    let reference = Reference {
+        parameters: parameters.iter().map(|&value| f64::from(value)).collect(),
+        gradient: Vec::new(),
+        loss: 0.0,
+    };
+    let double = |values: &[f32]| -> Vec<f64> { values.iter().map(|&v| f64::from(v)).collect() };
+    let weights = Weights::new(&parameters);
+    let mut extractor = Extractor::new(model.kernel, &weights);
+    let mut errors: [Errors; 3] = Default::default();
+    for images in samples.images.as_chunks::<IMAGE>().0.chunks(GROUP) {
+        let mut traces: Vec<Trace> = images.iter().map(|_| Trace::new()).collect();
+        let mut features = vec![0.0; images.len() * FEATURES];
+        extractor.extract(images, &mut traces, &mut features);
+        let features = features.chunks_exact(FEATURES);
+        for ((image, trace), features) in images.iter().zip(&traces).zip(features) {
+            let image = double(&to_real(image));
+            let (conv, bias) = (LAYOUT.conv1.start, LAYOUT.conv1_bias.start);
+            let exact = pool(
+                &reference.convolve(&image, 32, 3, conv, bias),
+                28,
+                &trace.choices1,
+            );
+            errors[0].add(&trace.pooled1, &exact);
+            let (conv, bias) = (LAYOUT.conv2.start, LAYOUT.conv2_bias.start);
+            let sums = reference.convolve(&double(&trace.pooled1), 13, 64, conv, bias);
+            let exact = pool(&sums, 9, &trace.choices2);
+            errors[1].add(features, &exact);
+            let direct = double(&direct_sums(model.kernel, &trace.pooled1, &parameters));
+            let direct = pool(&direct, 9, &trace.choices2);
+            errors[2].add(
+                &direct.iter().map(|&v| v as f32).collect::<Vec<_>>(),
+                &exact,
+            );
+        }
+    }
+    let [first, second, direct] = errors.map(|errors| errors.relative());
+    assert!(first.0 < 3e-7 && first.1 < 5e-6, "{first:?}");
+    assert!(second.0 < 1e-6 && second.1 < 1e-5, "{second:?}");
+    assert!(second.0 < 1.5 * direct.0, "{second:?} {direct:?}");
+}
+
+/// The second convolution by its definition, in single precision.
+fn direct_sums(kernel: Kernel, image: &[f32], parameters: &[f32]) -> Vec<f32> {
+    let mut sums = parameters[LAYOUT.conv2_bias].repeat(81);
+    for (y, row) in sums.chunks_exact_mut(9 * 64).enumerate() {
+        let windows = Left {
+            data: &image[y * 13 * 64..],
+            row: 64,
+            runs: 5,
+            run: 5 * 64,
+            jump: 13 * 64,
+            step: 1,
+        };
+        multiply(kernel, 9, windows, &parameters[LAYOUT.conv2], row, 64);
+    }
+    sums
+}
+
+/// Errors, to be compared with the root mean square of the exact values.
+#[derive(Default)]
+struct Errors {
+    squares: f64,
+    largest: f64,
+    values: f64,
+    count: usize,
+}
+
+impl Errors {
+    fn add(&mut self, ours: &[f32], exact: &[f64]) {
+        assert_eq!(ours.len(), exact.len());
+        for (&ours, &exact) in ours.iter().zip(exact) {
+            let error = (f64::from(ours) - exact).abs();
+            self.squares += error * error;
+            self.largest = self.largest.max(error);
+            self.values += exact * exact;
+            self.count += 1;
+        }
+    }
+
+    /// Returns the root mean square and the largest.
+    fn relative(&self) -> (f64, f64) {
+        let unit = (self.values / self.count as f64).sqrt();
+        assert!(unit > 0.1, "only zeros");
+        let mean = (self.squares / self.count as f64).sqrt();
+        (mean / unit, self.largest / unit)
+    }
+}
+
+#[test]
 fn kernels_do_not_change_a_bit() {
-    let samples = images(3);
+    // More than a group, and not a whole number of them.
+    let samples = images(GROUP + 2);
     let of = |kernel| {
         let model = Cnn::paper(kernel);
         let mut parameters = model.initialise(2);
-        let objective = model.objective(&samples, &[2, 0, 1]);
+        let objective = model.objective(&samples, &[2, 0, 1, 5, 4, 3]);
         let losses = objective.descend(&mut parameters, 2, 0.05);
         (losses, parameters)
     };

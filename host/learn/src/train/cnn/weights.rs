@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use super::{CLASSES, DENSE1, DENSE2, FEATURES};
 use crate::train::aligned::Aligned;
-use crate::train::kernel::CHANNELS;
+use crate::train::kernel::{CHANNELS, TAPS, filters};
 use crate::train::softmax::LANES;
 
-/// Values of a window of the first convolution.
-pub(super) const PATCH1: usize = 5 * 5 * 3;
+/// Values of a window of the first convolution, and of one of its rows.
+pub(super) const PATCH1: usize = 5 * WINDOW_ROW1;
+pub(super) const WINDOW_ROW1: usize = 5 * 3;
 /// Values of a window of the second convolution.
 pub(super) const PATCH2: usize = 5 * 5 * CHANNELS;
 
@@ -58,11 +59,14 @@ pub(super) const LAYOUT: Layout = {
 /// The number of parameters of the network.
 pub(super) const PARAMETERS: usize = LAYOUT.dense3_bias.end;
 
-/// The parameters, with the last layer padded to whole vectors.
+/// The parameters, with the filters of the convolutions also at Winograd's points, and the last layer
+/// padded to whole vectors.
 pub(super) struct Weights<'a> {
-    pub conv1: &'a [f32],
+    /// The matrix of every point of the rows.
+    pub conv1: Aligned,
     pub conv1_bias: &'a [f32],
-    pub conv2: &'a [f32],
+    /// The matrix of every point of the rows and point of the columns.
+    pub conv2: Aligned,
     pub conv2_bias: &'a [f32],
     pub dense1: &'a [f32],
     pub dense1_bias: &'a [f32],
@@ -88,10 +92,22 @@ impl<'a> Weights<'a> {
         }
         let mut dense3_bias = [0.0; LANES];
         dense3_bias[..CLASSES].copy_from_slice(&parameters[LAYOUT.dense3_bias]);
+        let double =
+            |values: &[f32]| -> Vec<f64> { values.iter().map(|&v| f64::from(v)).collect() };
+        let single = |values: Vec<f64>| {
+            let mut copy = Aligned::zeros(values.len());
+            for (to, from) in copy.iter_mut().zip(values) {
+                *to = from as f32;
+            }
+            copy
+        };
+        let conv1 = filters(&double(&parameters[LAYOUT.conv1]), PATCH1 / TAPS * CHANNELS);
+        let conv2 = filters(&double(&parameters[LAYOUT.conv2]), PATCH2 / TAPS * CHANNELS);
+        let conv2 = filters(&conv2, CHANNELS * CHANNELS);
         Self {
-            conv1: &parameters[LAYOUT.conv1],
+            conv1: single(conv1),
             conv1_bias: &parameters[LAYOUT.conv1_bias],
-            conv2: &parameters[LAYOUT.conv2],
+            conv2: single(conv2),
             conv2_bias: &parameters[LAYOUT.conv2_bias],
             dense1: &parameters[LAYOUT.dense1],
             dense1_bias: &parameters[LAYOUT.dense1_bias],
@@ -113,25 +129,26 @@ pub(super) struct Turned {
 }
 
 impl Turned {
-    pub(super) fn new(weights: &Weights) -> Self {
+    pub(super) fn new(parameters: &[f32]) -> Self {
+        let turn = |range, width| transpose(&parameters[range], width);
         Self {
-            conv2: transpose(weights.conv2, CHANNELS, CHANNELS),
-            dense1: transpose(weights.dense1, DENSE1, DENSE1),
-            dense2: transpose(weights.dense2, DENSE2, DENSE2),
-            dense3: transpose(&weights.dense3, LANES, CLASSES),
+            conv2: turn(LAYOUT.conv2, CHANNELS),
+            dense1: turn(LAYOUT.dense1, DENSE1),
+            dense2: turn(LAYOUT.dense2, DENSE2),
+            dense3: turn(LAYOUT.dense3, CLASSES),
         }
     }
 }
 
-/// Transposes a matrix stored in rows of `width` values, of which the first `used` count.
-pub(super) fn transpose(matrix: &[f32], width: usize, used: usize) -> Aligned {
+/// Transposes a matrix stored in rows of `width` values.
+fn transpose(matrix: &[f32], width: usize) -> Aligned {
     let height = matrix.len() / width;
-    let mut turned = Aligned::zeros(used * height);
+    let mut turned = Aligned::zeros(matrix.len());
     // Square tiles keep both sides in the cache.
     const TILE: usize = 16;
     for top in (0..height).step_by(TILE) {
-        for left in (0..used).step_by(TILE) {
-            for column in left..(left + TILE).min(used) {
+        for left in (0..width).step_by(TILE) {
+            for column in left..(left + TILE).min(width) {
                 for row in top..(top + TILE).min(height) {
                     turned[column * height + row] = matrix[row * width + column];
                 }

@@ -11,6 +11,7 @@ mod product;
 mod rows;
 mod select;
 mod windows;
+mod winograd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -19,3 +20,4 @@ pub(crate) use product::{Left, multiply};
 pub(super) use rows::{Lists, ROW, RowSum, add_rows};
 pub use select::{Kernel, KernelError};
 pub(super) use windows::{NARROW, Places, ROWS, WIDE, Windows, add_windows};
+pub(super) use winograd::{ONE, OUTPUTS, POINTS, TAPS, filters, gather, spread};

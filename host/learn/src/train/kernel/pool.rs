@@ -7,6 +7,9 @@ use super::select::{Kernel, dispatch};
 /// Channels of a pixel.
 pub(in crate::train) const CHANNELS: usize = 64;
 
+/// Channels that are compared together, so that they stay in registers.
+const BLOCK: usize = 16;
+
 /// Pools a square image of `side` x `side` pixels into (`side` - 1) / 2 squared, with ReLU.
 /// `choices` gets the place of the largest value, row by row, 0 to 8; the first of equals.
 ///
@@ -35,19 +38,23 @@ unsafe fn all<V: Lanes>(side: usize, image: &[f32], pooled: &mut [f32], choices:
     let choices = &mut choices.as_chunks_mut::<CHANNELS>().0[..half * half];
     for (at, (best, choice)) in pooled.iter_mut().zip(choices).enumerate() {
         let corner = at / half * 2 * side + at % half * 2;
-        let mut largest = pixels[corner];
-        let mut winner = [0u32; CHANNELS];
-        for place in 1..9 {
-            let pixel = &pixels[corner + place / 3 * side + place % 3];
-            for lane in 0..CHANNELS {
-                let wins = pixel[lane] > largest[lane];
-                largest[lane] = if wins { pixel[lane] } else { largest[lane] };
-                winner[lane] = if wins { place as u32 } else { winner[lane] };
+        let places: [&[f32; CHANNELS]; 9] =
+            std::array::from_fn(|place| &pixels[corner + place / 3 * side + place % 3]);
+        for block in (0..CHANNELS).step_by(BLOCK) {
+            let mut largest: [f32; BLOCK] = std::array::from_fn(|lane| places[0][block + lane]);
+            let mut winner = [0u32; BLOCK];
+            for (number, place) in places.iter().enumerate().skip(1) {
+                for lane in 0..BLOCK {
+                    let value = place[block + lane];
+                    let wins = value > largest[lane];
+                    largest[lane] = if wins { value } else { largest[lane] };
+                    winner[lane] = if wins { number as u32 } else { winner[lane] };
+                }
             }
-        }
-        for lane in 0..CHANNELS {
-            best[lane] = largest[lane].max(0.0);
-            choice[lane] = winner[lane] as u8;
+            for lane in 0..BLOCK {
+                best[block + lane] = largest[lane].max(0.0);
+                choice[block + lane] = winner[lane] as u8;
+            }
         }
     }
 }

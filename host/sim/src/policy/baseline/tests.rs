@@ -38,6 +38,10 @@ fn policy(scheduler: Scheduler, power: BaselinePower) -> Box<dyn crate::policy::
         epochs: 3,
         solver: Solver::Auto,
         cre_epochs: CreEpochs::Common,
+        common_epochs: crate::policy::CommonEpochs::Most,
+        importance: crate::policy::Importance::Weighted,
+        fixed_channels: crate::policy::FixedChannels::Residue,
+        require_participants: false,
         glean: Glean {
             lambda: 1.0,
             epochs: 1,

@@ -60,6 +60,10 @@ fn orders_are_one_a_channel_one_a_client_and_in_time_under_all_of_them() {
                 epochs: 3,
                 solver: gleaner_cre::optim::Solver::Auto,
                 cre_epochs: crate::policy::CreEpochs::Common,
+                common_epochs: crate::policy::CommonEpochs::Most,
+                importance: crate::policy::Importance::Weighted,
+                fixed_channels: crate::policy::FixedChannels::Residue,
+                require_participants: false,
                 glean: crate::policy::Glean {
                     lambda: 1.0,
                     epochs: 1,

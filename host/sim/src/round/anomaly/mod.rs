@@ -72,7 +72,12 @@ impl Engine<'_> {
     pub(super) fn examine(&self, start: &[f32], heard: &mut [Heard<'_>]) -> Findings {
         let knowledge = &self.state.knowledge;
         let eta = self.scenario.learning.learning_rate;
-        let mut anomalies = step::overlong(knowledge.norms(), eta, start, heard);
+        // Updates that are shortened to one bound are no longer after more epochs; those above it are
+        // named where it is applied.
+        let mut anomalies = match self.privacy {
+            Some(_) => Vec::new(),
+            None => step::overlong(knowledge.norms(), eta, start, heard),
+        };
         let doubted = anomalies.iter().map(|anomaly| anomaly.client).collect();
         anomalies.extend(step::opposed(start, heard));
         anomalies.extend(loss::bound(knowledge.losses(), heard));

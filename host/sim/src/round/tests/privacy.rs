@@ -198,6 +198,25 @@ fn a_secret_changes_the_noise_and_the_same_secret_repeats_it() {
     assert_ne!(with(key(1)), with(None));
 }
 
+#[test]
+fn a_repeated_round_with_other_updates_has_other_noise() {
+    let scenario = private(Scheduler::RoundRobin, &[]);
+    let first_model = |mute: Mute| {
+        let mut fleet = Parabolas { rate: 0.01, mute };
+        let environment = keyed(&scenario, key(1));
+        let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0; 2]);
+        engine.step().unwrap();
+        engine.state().model().to_vec()
+    };
+    let everybody: Mute = |_, _| true;
+    let (heard, silent) = (first_model(NOBODY), first_model(everybody));
+    let apart: Vec<f64> = (heard.iter().zip(&silent))
+        .map(|(one, other)| f64::from(one - other))
+        .collect();
+    // The mean without noise is no longer than the bound.
+    assert!(apart[0].hypot(apart[1]) > 1.01 * CLIP, "{apart:?}");
+}
+
 /// Every client is told `run.seed`: draws that follow from it are no secret.
 #[test]
 fn secret_draws_of_random_do_not_follow_from_the_seed() {

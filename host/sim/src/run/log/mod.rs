@@ -4,12 +4,11 @@
 mod read;
 mod write;
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
 use super::directory::RunDirectory;
-use gleaner_files::{FileError, GrowingHash, Prefix, hexadecimal};
+use gleaner_files::{FileError, GrowingHash, Prefix, hexadecimal, open_regular};
 use serde::{Deserialize, Serialize};
 
 pub use read::{each_client, each_energy, each_round, read_rounds};
@@ -47,7 +46,7 @@ impl LogPrefixes {
     pub(super) fn check(self, directory: &RunDirectory) -> Result<(), LogError> {
         for (name, expected) in self.by_name() {
             let path = directory.file(name);
-            let found = match File::open(&path) {
+            let found = match open_regular(&path) {
                 Ok(file) => GrowingHash::of(file.take(expected.bytes)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(GrowingHash::default()),
                 Err(error) => Err(error),

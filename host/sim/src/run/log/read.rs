@@ -1,12 +1,11 @@
 //! Reading the logs, a row at a time. Rounds and clients follow one another without a gap, as they were
 //! written: a number that does not is refused, so that tables as large as the log hold all of it.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, StringRecord};
-use gleaner_files::{BoundedLines, FileError};
+use gleaner_files::{BoundedLines, FileError, open_regular};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -124,7 +123,7 @@ pub fn read_rounds(path: &Path) -> Result<Vec<RoundRow>, LogError> {
 pub fn each_round(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<RoundRow, LogError>> + use<'_>, LogError> {
-    let file = File::open(path).map_err(gleaner_files::at(path))?;
+    let file = open_regular(path).map_err(gleaner_files::at(path))?;
     Ok(round_rows(BufReader::new(file), path))
 }
 
@@ -168,7 +167,7 @@ fn round_rows<R: BufRead>(
 pub fn each_client(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<ClientRow, LogError>>, LogError> {
-    let file = File::open(path).map_err(gleaner_files::at(path))?;
+    let file = open_regular(path).map_err(gleaner_files::at(path))?;
     table_rows(file, path)
 }
 
@@ -179,7 +178,7 @@ pub fn each_client(
 pub fn each_energy(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<EnergyRow, LogError>>, LogError> {
-    let file = File::open(path).map_err(gleaner_files::at(path))?;
+    let file = open_regular(path).map_err(gleaner_files::at(path))?;
     table_rows(file, path)
 }
 

@@ -77,6 +77,10 @@ impl Input {
 }
 
 /// A request to a board.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a confirmed state is long, and there is one at a time"
+)]
 #[derive(Debug)]
 pub(in crate::board) enum Request {
     /// Carries out a round's work.
@@ -107,6 +111,10 @@ pub(in crate::board) enum Action {
 }
 
 /// The answer to a request.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a confirmed state is long, and there is one at a time"
+)]
 #[derive(Debug)]
 pub(in crate::board) enum Answer {
     Worked(WorkResult),

@@ -179,14 +179,10 @@ fn a_header_of_too_many_columns_is_refused_and_one_of_many_is_read() {
     let refused = Scene::csv(&wide).import().unwrap_err().to_string();
     assert!(refused.contains("200001 columns"), "{refused}");
     let row = |label| format!("{}{label}\n", "1,".repeat(60_000));
-    let table = [
-        format!("{}label\n", header(60_000)),
-        row("a"),
-        row("b"),
-        row("a"),
-        row("b"),
-    ];
-    let (imported, _) = Scene::csv(table.concat()).import().unwrap();
+    // Of ten samples of a class one is left to test on.
+    let rows = [row("a"), row("b")].concat().repeat(10);
+    let table = format!("{}label\n{rows}", header(60_000));
+    let (imported, _) = Scene::csv(table).import().unwrap();
     assert_eq!(imported.header.columns.len(), 60_000);
 }
 

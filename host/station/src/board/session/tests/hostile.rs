@@ -372,7 +372,7 @@ fn a_provision_taken_as_another_client_is_no_provision() {
             .is_empty()
     );
     board.work(job(0));
-    let turn = board.pass(seconds(10));
+    let turn = board.pass(LIMIT);
     let reason = turn.missing(0);
     assert!(reason.contains(&format!("as client {client}")), "{reason}");
 }
