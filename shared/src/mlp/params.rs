@@ -190,24 +190,25 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         }
     }
 
-    /// Writes elements of a row less those of another model, from a multiple of 64 `first` on, in units.
+    /// Writes `convert` of elements of a row less those of another model, from a multiple of 64 `first` on, in units.
     ///
     /// # Panics
     /// If the tensor has no such elements.
-    #[inline]
+    #[inline(always)]
     pub(super) fn differences(
         &self,
         base: &Self,
         tensor: Tensor,
         (row, first): (usize, usize),
         out: &mut [i32],
+        convert: impl Fn(i32) -> i32,
     ) {
         match tensor {
-            Tensor::W1 => kernel::pixel_differences(&self.w1, &base.w1, (row, first), out),
-            Tensor::W2 => kernel::differences(&self.w2[row], &base.w2[row], first, out),
+            Tensor::W1 => kernel::pixel_differences(&self.w1, &base.w1, (row, first), out, convert),
+            Tensor::W2 => kernel::differences(&self.w2[row], &base.w2[row], first, out, convert),
             Tensor::B1 | Tensor::B2 => {
                 for (column, out) in (first..).zip(out) {
-                    *out = self.at(tensor, row, column) - base.at(tensor, row, column);
+                    *out = convert(self.difference(base, tensor, row, column));
                 }
             }
         }

@@ -157,10 +157,8 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Between<'_, IN, HID, O
         out: &mut [i32],
         convert: impl Fn(i32) -> i32,
     ) {
-        (self.model).differences(self.base, tensor, (row, first), out);
-        for out in out {
-            *out = convert(limited(tensor, *out));
-        }
+        let convert = |difference| convert(limited(tensor, difference));
+        (self.model).differences(self.base, tensor, (row, first), out, convert);
     }
 
     #[inline(always)]

@@ -100,16 +100,17 @@ pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
     sum_rows(rows, entries, out);
 }
 
-/// Writes the weights from a pixel less those of another model, from a hidden unit on: as
+/// Writes `convert` of the weights from a pixel less those of another model, from a hidden unit on: as
 /// [`differences`], where rows of W1 are stored like those of W2.
-#[inline]
+#[inline(always)]
 pub(crate) fn pixel_differences<const IN: usize, const HID: usize>(
     rows: &[[i16; HID]; IN],
     base: &[[i16; HID]; IN],
     (pixel, first): (usize, usize),
     out: &mut [i32],
+    convert: impl Fn(i32) -> i32,
 ) {
-    differences(&rows[pixel], &base[pixel], first, out);
+    differences(&rows[pixel], &base[pixel], first, out, convert);
 }
 
 /// Lists a row of errors under each of the pixels `first..first + 4` that is not zero.

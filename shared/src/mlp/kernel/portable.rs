@@ -39,17 +39,18 @@ pub(crate) fn difference<const W: usize>(row: &[i16; W], base: &[i16; W], column
     i32::from(row[column]) - i32::from(base[column])
 }
 
-/// Writes the weights of a row less those of another, from column `first` on.
-#[inline]
+/// Writes `convert` of the weights of a row less those of another, from column `first` on.
+#[inline(always)]
 pub(crate) fn differences<const W: usize>(
     row: &[i16; W],
     base: &[i16; W],
     first: usize,
     out: &mut [i32],
+    convert: impl Fn(i32) -> i32,
 ) {
     let (row, base) = (&row[first..][..out.len()], &base[first..][..out.len()]);
     for ((out, &weight), &base) in out.iter_mut().zip(row).zip(base) {
-        *out = i32::from(weight) - i32::from(base);
+        *out = convert(i32::from(weight) - i32::from(base));
     }
 }
 

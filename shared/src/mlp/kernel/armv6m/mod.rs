@@ -66,16 +66,17 @@ pub(crate) fn difference<const W: usize>(row: &[i16; W], base: &[i16; W], column
     }
 }
 
-/// Writes the weights of a row less those of another, from an even column `first` on: 10 cycles each.
-#[inline]
+/// Writes `convert` of the weights of a row less those of another, from an even column `first` on: 10 cycles each.
+#[inline(always)]
 pub(crate) fn differences<const W: usize>(
     row: &[i16; W],
     base: &[i16; W],
     first: usize,
     out: &mut [i32],
+    convert: impl Fn(i32) -> i32,
 ) {
     if !packed::<W>() {
-        return portable::differences(row, base, first, out);
+        return portable::differences(row, base, first, out, convert);
     }
     let (row, base) = (&row[first..][..out.len()], &base[first..][..out.len()]);
     // Flipped, the weights of even columns are 2^15 more as unsigned numbers.
@@ -84,13 +85,11 @@ pub(crate) fn differences<const W: usize>(
     let (base, last_base) = base.as_chunks::<2>();
     let (pairs, last_out) = out.as_chunks_mut::<2>();
     for ((out, row), base) in pairs.iter_mut().zip(row).zip(base) {
-        *out = [
-            even(row[0], base[0]),
-            i32::from(row[1]) - i32::from(base[1]),
-        ];
+        let odd = i32::from(row[1]) - i32::from(base[1]);
+        *out = [convert(even(row[0], base[0])), convert(odd)];
     }
     if let ([out], &[weight], &[base]) = (last_out, last, last_base) {
-        *out = even(weight, base);
+        *out = convert(even(weight, base));
     }
 }
 

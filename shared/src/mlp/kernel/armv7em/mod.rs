@@ -125,16 +125,17 @@ walk_of_two!(
     "smlabt r5, r1, r2, r5",
 );
 
-/// Writes the weights from a pixel less those of another model, from a hidden unit on.
-#[inline]
+/// Writes `convert` of the weights from a pixel less those of another model, from a hidden unit on.
+#[inline(always)]
 pub(crate) fn pixel_differences<const IN: usize, const HID: usize>(
     rows: &[[i16; HID]; IN],
     base: &[[i16; HID]; IN],
     (pixel, first): (usize, usize),
     out: &mut [i32],
+    convert: impl Fn(i32) -> i32,
 ) {
     for (unit, out) in (first..).zip(out) {
         let (row, column) = place::<IN, HID>(pixel, unit);
-        *out = difference(&rows[row], &base[row], column);
+        *out = convert(difference(&rows[row], &base[row], column));
     }
 }
