@@ -20,7 +20,7 @@ import zlib
 
 import numpy
 
-from wire import COUNTERS, LARGEST_TRANSFER, PHASES, PUBLIC_KEY, Link, Lost, hashed, log
+from wire import CODES, COUNTERS, LARGEST_TRANSFER, PHASES, PUBLIC_KEY, Link, Lost, hashed, log
 
 LINKS = 8  # connections at a time; the base station needs one
 HINT_EVERY = 60.0  # seconds between log lines that a stranger can cause
@@ -207,7 +207,7 @@ class Network:
             changed.append(numpy.clip(tensor + difference.reshape(tensor.shape), -limit, limit))
         return changed
 
-    def code(self, trained, model, bits, clip, rng):
+    def code(self, trained, model, name, clip, rng):
         """The update from `model` to `trained` (real numbers), rounded at random, without bias.
 
         A change longer than `clip` is shortened to it; 0 means no bound.
@@ -220,15 +220,56 @@ class Network:
         if clip and squares > clip**2:
             share = clip / squares**0.5
             trained = [before + share * (after - before) for after, before in zip(trained, base)]
-        largest = 2 ** (bits - 1) - 1
+        differences = [
+            numpy.clip(real * units - tensor, -LARGEST_DIFFERENCE, LARGEST_DIFFERENCE)
+            for real, tensor, units in zip(trained, model, UNITS)
+        ]
+        return CODERS[name](differences, rng)
+
+
+def plain(bits):
+    """The coder of a code of so many bits a parameter and a scale a tensor."""
+    largest = 2 ** (bits - 1) - 1
+
+    def code(differences, rng):
         scales, codes = [], []
-        for real, tensor, units in zip(trained, model, UNITS):
-            difference = numpy.clip(real * units - tensor, -LARGEST_DIFFERENCE, LARGEST_DIFFERENCE)
+        for difference in differences:
             scale = max(256, int(numpy.ceil(numpy.abs(difference).max() * 256 / largest)))
-            code = numpy.floor(difference * 256 / scale + rng.random(difference.shape))
+            numbers = rounded(difference * 256 / scale, largest, rng)
             scales.append(scale)
-            codes.append(numpy.clip(code, -largest, largest).astype(f"<i{bits // 8}").tobytes())
+            codes.append(packed(numbers, bits))
         return struct.pack("<4I", *scales) + b"".join(codes)
+
+    return code
+
+
+def blocks(differences, rng):
+    """Four bits a parameter, and a scale for up to 64 of a row."""
+    out = []
+    for difference in differences:
+        scale = max(1, int(numpy.ceil(numpy.abs(difference).max() / (7 * 255))))
+        out.append(struct.pack("<I", scale))
+        for row in numpy.atleast_2d(difference):
+            for part in numpy.split(row, range(64, row.size, 64)):
+                own = int(numpy.ceil(numpy.abs(part).max() / (7 * scale)))
+                numbers = rounded(part / (max(own, 1) * scale), 7, rng)
+                out.append(bytes([own]) + packed(numbers, 4))
+    return b"".join(out)
+
+
+def rounded(numbers, largest, rng):
+    """Integers next to the numbers, right on average."""
+    numbers = numpy.floor(numbers + rng.random(numbers.shape))
+    return numpy.clip(numbers, -largest, largest).astype(numpy.int64).ravel()
+
+
+def packed(numbers, bits):
+    """Numbers of so many bits as bytes, the first in the lowest bits."""
+    places = (numbers[:, None] >> numpy.arange(bits)) & 1
+    return numpy.packbits(places.astype(numpy.uint8).ravel(), bitorder="little").tobytes()
+
+
+CODERS = {"q16": plain(16), "q8": plain(8), "q6": plain(6), "q4": blocks}
 
 
 def reals(model):
@@ -371,6 +412,7 @@ class Client:
             outputs=self.shard.classes,
             largest_transfer=LARGEST_TRANSFER,
             shard=self.shard.about(),
+            codes=sum(1 << CODES.index(name) for name in CODERS),
             exact=False,
             ledger=self.ledger,
             last_round=self.closed,
@@ -509,7 +551,7 @@ class Client:
             return None
         if self.provision["client"] != self.shard.client:
             return "Shard", self.shard.about()
-        if order["epochs"] == 0 or order["uplink_bits"] not in (8, 16):
+        if order["epochs"] == 0 or order["code"][0] not in CODERS:
             return "Invalid", {}
         current = order["model"] == self.model_hash
         # A model is received only for an order that can be paid.
@@ -626,8 +668,8 @@ class Client:
         done["drawn"], done["airtime"] = order["drawn_nw"], order["airtime_us"]
         if self.charge():
             rng = numpy.random.default_rng(order["seed"])
-            bits, clip = order["uplink_bits"], order["clip_q16"] / 2**16
-            work.update = self.network.code(work.parameters, work.model, bits, clip, rng)
+            name, clip = order["code"][0], order["clip_q16"] / 2**16
+            work.update = self.network.code(work.parameters, work.model, name, clip, rng)
             self.finish(trained=True)
 
     def finish(self, trained):

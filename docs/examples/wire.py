@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 5, 0x611D126CA05A8D60
+PROTOCOL, SCHEMA = 6, 0xFE9E6E81EEDE7BB8
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -286,13 +286,15 @@ DECLINE = Enum(
     Invalid=UNIT,
     OtherRun=UNIT,
 )
+CODES = "q16", "q8", "q6", "q4", "rank8", "rank4", "rank2", "rank1"
+CODE = Enum(**{name: UNIT for name in CODES})
 MEASURE_STEP = Enum(
     Begin=UNIT,
     End=UNIT,
     Clock=Struct(hz=U32),
     Train=Struct(epochs=U16),
     Evaluate=UNIT,
-    Encode=Struct(bits=U8),
+    Encode=Struct(code=CODE),
     Apply=Struct(bits=U8),
     Wait=Struct(state=PHASE, time_us=U64),
 )
@@ -320,7 +322,7 @@ HOST = Enum(
         round=U32,
         participate=BOOL,
         channel=U8,
-        uplink_bits=U8,
+        code=CODE,
         epochs=U16,
         power_nw=U64,
         drawn_nw=U64,
@@ -386,6 +388,7 @@ DEVICE = Enum(
         outputs=U16,
         largest_transfer=U32,
         shard=SHARD,
+        codes=U8,
         exact=BOOL,
         ledger=Option(SNAPSHOT),
         last_round=Option(ROUND_MARK),

@@ -5,7 +5,7 @@ mod orders;
 mod question;
 mod transfers;
 
-pub use orders::upload_width;
+pub use orders::has_room;
 pub use question::Question;
 
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};

@@ -337,7 +337,7 @@ mod tests {
             round,
             participate: true,
             channel: 0,
-            uplink_bits: 8,
+            code: gleaner_shared::mlp::UploadCode::Q8,
             epochs: 1,
             power: NanoWatts(1),
             drawn: NanoWatts(1),

@@ -1,9 +1,11 @@
 //! The board's description of itself, and the seed of its nonces.
 
 use gleaner_shared::energy::Snapshot;
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::wire::message::{About, DeviceId, RoundMark, ShardStatus};
 use heapless::String;
 
+use crate::client::has_room;
 use crate::model::{SHAPE, STORE_BYTES};
 
 /// Commit and features of this image.
@@ -24,10 +26,17 @@ pub fn about(
         shape: SHAPE,
         largest_transfer: STORE_BYTES as u32,
         shard,
+        codes: codes(),
         exact,
         ledger,
         last_round,
     }
+}
+
+/// Returns the codes whose update, and what coding it takes, fit the memory of the error rows.
+fn codes() -> u8 {
+    let codes = UploadCode::ALL.into_iter().filter(|code| has_room(*code));
+    codes.fold(0, |codes, code| codes | code.bit())
 }
 
 /// Returns the beginning of an ASCII text, as much as fits.

@@ -2,18 +2,17 @@
 //! and marks around each.
 
 use gleaner_shared::energy::Phase;
-use gleaner_shared::mlp::Clip;
-use gleaner_shared::mlp::code::{self, Code};
-use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_shared::mlp::code::{Code, Draw};
+use gleaner_shared::mlp::{Clip, UploadCode, Width};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{MeasureRefusal, MeasureStep, ModelHash, Order, RunId};
 
 use crate::app::App;
-use crate::client::{Work, upload_width};
+use crate::client::Work;
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS};
 use crate::platform::{Clock, Gauge, Platform, StatusLed, Watchdog};
 use crate::runner::Runner;
-use crate::training::Outcome;
+use crate::training::{Outcome, code_change};
 
 /// The longest wait: the base station takes a board silent for longer to be lost.
 const LONGEST_WAIT: Micros = Micros(1_000_000);
@@ -58,8 +57,8 @@ impl<P: Platform> Runner<P> {
                 return self.run_epochs(work, epochs, memory, app).await;
             }
             MeasureStep::Evaluate => return self.run_epochs(work, 0, memory, app).await,
-            MeasureStep::Encode { bits } => {
-                self.code_nothing(bits, memory, Phase::Encode)?;
+            MeasureStep::Encode { code } => {
+                self.code_nothing(code, memory)?;
             }
             MeasureStep::Apply { bits } => self.apply_nothing(bits, memory)?,
             MeasureStep::Wait { state, time } => return self.wait_in(state, time).await,
@@ -102,35 +101,33 @@ impl<P: Platform> Runner<P> {
     /// Codes the difference of the model to itself; returns its length.
     fn code_nothing(
         &mut self,
-        bits: u8,
+        code: UploadCode,
         memory: &mut Memory,
-        phase: Phase,
     ) -> Result<usize, MeasureRefusal> {
         self.client.model().ok_or(MeasureRefusal::NoModel)?;
-        let width = upload_width(bits).ok_or(MeasureRefusal::Invalid)?;
         memory.local.params().copy_from(&memory.global);
         let (local, global, rows) = (&mut memory.local, &memory.global, &mut memory.rows);
-        let mut rng = Rng::stream(0, Purpose::Uplink, self.client.number(), 0);
-        self.enter(phase);
-        let (length, cycles) = self.metered(|| {
-            code::encode(
-                local.params(),
-                global,
-                width,
-                Clip::NONE,
-                &mut rng,
-                rows.bytes(),
-            )
-            .unwrap_or(0)
-        });
+        let draw = Draw {
+            seed: 0,
+            client: self.client.number(),
+            round: 0,
+        };
+        self.enter(Phase::Encode);
+        let (length, cycles) =
+            self.metered(|| code_change(code, Clip::NONE, draw, local.params(), global, rows));
+        let length = length.ok_or(MeasureRefusal::Invalid)?;
         self.marks.worked(cycles, 0);
         Ok(length)
     }
 
     /// Applies a change that is zero everywhere.
     fn apply_nothing(&mut self, bits: u8, memory: &mut Memory) -> Result<(), MeasureRefusal> {
-        let length = self.code_nothing(bits, memory, Phase::Encode)?;
-        let width = upload_width(bits).ok_or(MeasureRefusal::Invalid)?;
+        let (code, width) = match bits {
+            8 => (UploadCode::Q8, Width::Byte),
+            16 => (UploadCode::Q16, Width::Wide),
+            _ => return Err(MeasureRefusal::Invalid),
+        };
+        let length = self.code_nothing(code, memory)?;
         let (global, rows) = (&mut memory.global, &mut memory.rows);
         self.enter(Phase::Apply);
         let (applied, cycles) = self.metered(|| {
@@ -165,7 +162,7 @@ fn rehearsed(epochs: u16) -> Order {
         round: 0,
         participate: true,
         channel: 0,
-        uplink_bits: 8,
+        code: UploadCode::Q8,
         epochs,
         power: NanoWatts::ZERO,
         drawn: NanoWatts::ZERO,

@@ -1,4 +1,5 @@
-//! The self-test: reports the fingerprint of small trainings and the cycles of frames, or a crash
+//! The self-test: reports the fingerprints of small trainings and of updates in every code, the cycles of
+//! codes and of frames, or a crash
 //! that fault injection caused.
 //!
 //! The report is text, sent once a second. A line is a name, a size in bytes and a number:
@@ -6,6 +7,7 @@
 //! begin
 //! fingerprint 8 1234567890
 //! frame seal 964 181770
+//! encode q4 20732 2000000
 //! end
 //! ```
 
@@ -15,7 +17,11 @@ use core::task::Poll;
 
 use embassy_futures::poll_once;
 use embedded_io_async::{Read as _, Write as _};
-use gleaner_shared::mlp::selftest::{networks, small_nets};
+use gleaner_shared::mlp::code::{self, Between};
+use gleaner_shared::mlp::selftest::{
+    CODED_DRAW, CodedNet, fingerprint, move_on, networks, small_nets,
+};
+use gleaner_shared::mlp::{Clip, Scratch, UploadCode, Width};
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::Crash;
 use gleaner_shared::wire::transfer::CHUNK_BYTES;
@@ -27,8 +33,31 @@ use heapless::String;
 use crate::crash::CrashLog;
 use crate::platform::{Board, Clock, CycleCounter, Platform, Watchdog};
 
+/// Words of memory for an update in 8 bits, or a shorter one and what coding it takes.
+const CODE_WORDS: usize = Width::Byte
+    .coded_bytes(CodedNet::COUNT)
+    .div_ceil(size_of::<u32>());
+
+/// Two models and memory to code the change between them.
+pub struct CodeMemory {
+    local: CodedNet,
+    global: CodedNet,
+    rows: Scratch<CODE_WORDS>,
+}
+
+impl CodeMemory {
+    /// Returns cleared memory, ready for a static.
+    pub const fn new() -> Self {
+        Self {
+            local: CodedNet::new(),
+            global: CodedNet::new(),
+            rows: Scratch::new(),
+        }
+    }
+}
+
 /// Runs the self-test and reports its results.
-pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
+pub async fn run<P: Platform>(mut board: Board<P>, memory: &mut CodeMemory) -> ! {
     let mut report = Report::new();
     let crashes = CrashLog::open(&mut board.crashes, board.reset);
     if let Some(crash) = crashes.unreported() {
@@ -36,6 +65,7 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
         report.repeat(board, |_| {}).await
     }
     count_frames(&board.cycles, &mut report, || board.watchdog.feed());
+    count_codes(&board.cycles, memory, &mut report, || board.watchdog.feed());
     let fingerprint = small_nets(|| {
         board.watchdog.feed();
         obey(&mut board);
@@ -105,6 +135,56 @@ fn count_frames(counter: &impl CycleCounter, report: &mut Report, mut between: i
             |decoder| arrives_whole(decoder, black_box(line), &key),
         );
         report.add("frame open", len, open);
+        between();
+    }
+}
+
+/// Reports the cycles of coding an update and of applying it, in every code that has room, and the
+/// fingerprint of the bytes; `between` is called after each.
+fn count_codes(
+    counter: &impl CycleCounter,
+    memory: &mut CodeMemory,
+    report: &mut Report,
+    mut between: impl FnMut(),
+) {
+    for code in UploadCode::ALL {
+        let CodeMemory {
+            local,
+            global,
+            rows,
+        } = memory;
+        global.initialise(1);
+        local.copy_from(global);
+        move_on(local);
+        between();
+        let change = Between {
+            model: &*local,
+            base: &*global,
+        };
+        let Some((bytes, work)) = rows.coding(code.encoded_len(&change)) else {
+            continue;
+        };
+        let start = counter.read();
+        let coded = code.encode(&change, Clip::NONE, CODED_DRAW, work, bytes);
+        let encode = counter.between(start, counter.read()).0;
+        between();
+        let start = counter.read();
+        let decoded = code.decode(global.shape(), bytes);
+        if let (Ok(length), Ok(decoded)) = (coded, decoded) {
+            code::apply(&decoded, global);
+            let apply = counter.between(start, counter.read()).0;
+            for (what, number) in [
+                ("encode", encode),
+                ("apply", apply),
+                ("update", fingerprint(bytes)),
+                ("model", global.fingerprint()),
+            ] {
+                let mut words = String::<16>::new();
+                // The longest name fits.
+                let _ = write!(words, "{what} {code}");
+                report.add(&words, length, number);
+            }
+        }
         between();
     }
 }

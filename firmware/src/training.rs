@@ -1,18 +1,19 @@
 //! Carries out one order: epochs in small steps, the link served between them, every cycle charged.
 
 use gleaner_shared::energy::{Phase, Spent};
+use gleaner_shared::mlp::code::{Between, Draw};
 use gleaner_shared::mlp::{
-    self, Clip, Helper, LearningRate, Samples, Step, Trainer, code, evaluate_with,
+    self, Clip, Helper, LearningRate, Samples, Step, Trainer, UploadCode, evaluate_with,
 };
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::{DeviceToHost, Order, Progress, Report};
 
 use crate::app::App;
-use crate::client::{Work, upload_width};
+use crate::client::Work;
 use crate::fmt::info;
 use crate::gather::Joined;
-use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS};
+use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
 use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
 
@@ -208,17 +209,43 @@ impl<P: Platform> Runner<P> {
 /// Codes the difference to the global model, at most as long as ordered; returns the bytes of its code,
 /// zero if there is no room.
 fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
-    let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
-    upload_width(order.uplink_bits).map_or(0, |width| {
-        let Memory {
-            local,
-            global,
-            rows,
-            ..
-        } = memory;
-        let clip = Clip(order.clip_q16);
-        code::encode(local.params(), global, width, clip, &mut rng, rows.bytes()).unwrap_or(0)
-    })
+    let Memory {
+        local,
+        global,
+        rows,
+        ..
+    } = memory;
+    let draw = Draw {
+        seed: order.seed,
+        client,
+        round: order.round,
+    };
+    code_change(
+        order.code,
+        Clip(order.clip_q16),
+        draw,
+        local.params(),
+        global,
+        rows,
+    )
+    .unwrap_or(0)
+}
+
+/// Codes the difference between two models into the memory of the error rows; returns its bytes, or `None`
+/// if there is no room.
+// One copy for orders and measurements.
+#[inline(never)]
+pub(crate) fn code_change(
+    code: UploadCode,
+    clip: Clip,
+    draw: Draw,
+    model: &Params,
+    base: &Params,
+    rows: &mut Rows,
+) -> Option<usize> {
+    let change = Between { model, base };
+    let (out, work) = rows.coding(code.encoded_len(&change))?;
+    code.encode(&change, clip, draw, work, out).ok()
 }
 
 /// The outcome of the epochs.

@@ -327,6 +327,7 @@ fn about() -> About {
         },
         largest_transfer: 2500,
         shard: ShardStatus::Absent,
+        codes: u8::MAX,
         exact: true,
         ledger: None,
         last_round: None,

@@ -27,6 +27,7 @@
 //!     shape: ModelShape { inputs: 784, hidden: 50, outputs: 10 },
 //!     largest_transfer: 79_640,
 //!     shard: ShardStatus::Absent,
+//!     codes: 0b10,
 //!     exact: true,
 //!     ledger: None,
 //!     last_round: None,

@@ -46,6 +46,8 @@ pub enum Purpose {
     Measurement = 18,
     /// Noise that differential privacy adds to the aggregate of a round.
     Noise = 19,
+    /// Signs by which a layer's change is sketched in an upload.
+    Sketch = 20,
 }
 
 /// A generator for one stream: xoshiro128++.

@@ -190,18 +190,12 @@ fn wrong_lengths_and_impossible_scales_are_refused() {
     .unwrap();
     assert_eq!(parse(&bytes), None);
     bytes[8..12].fill(0);
-    assert_eq!(
-        parse(&bytes),
-        Some(CodeError::Scale {
-            tensor: 2,
-            scale: 0
-        })
-    );
+    assert_eq!(parse(&bytes), Some(CodeError::Scale { layer: 2, scale: 0 }));
     bytes[8..12].fill(0xFF);
     assert_eq!(
         parse(&bytes),
         Some(CodeError::Scale {
-            tensor: 2,
+            layer: 2,
             scale: u32::MAX
         })
     );

@@ -14,7 +14,11 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use gleaner_shared::board::{self, Shape};
-use gleaner_shared::mlp::selftest::{networks, small_nets};
+use gleaner_shared::mlp::code::{Between, apply};
+use gleaner_shared::mlp::selftest::{
+    CODED_DRAW, CodedNet, fingerprint, move_on, networks, small_nets,
+};
+use gleaner_shared::mlp::{Clip, UploadCode};
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
@@ -69,6 +73,28 @@ const M4_FRAMES: [(&str, f64); 4] = [
     ("cipher open", 72.0),
     ("frame seal", 87.0),
     ("frame open", 90.0),
+];
+
+/// Most cycles a parameter for coding an update of the self-test's network: what the images reach, with
+/// a few in a hundred for what a compiler may do.
+const M0_CODES: [(&str, f64); 7] = [
+    ("q8", 60.0),
+    ("q6", 101.0),
+    ("q4", 82.0),
+    ("rank-8", 205.0),
+    ("rank-4", 135.0),
+    ("rank-2", 113.0),
+    ("rank-1", 100.0),
+];
+/// The same in instructions of the M4.
+const M4_CODES: [(&str, f64); 7] = [
+    ("q8", 60.0),
+    ("q6", 101.0),
+    ("q4", 82.0),
+    ("rank-8", 205.0),
+    ("rank-4", 135.0),
+    ("rank-2", 113.0),
+    ("rank-1", 100.0),
 ];
 
 /// Runs one round and compares its update with the host's, bit by bit.
@@ -206,6 +232,48 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
             let per_byte = of(what, bytes) as f64 / bytes as f64;
             println!("{board}: {what} {per_byte:.1} a byte");
             assert!(per_byte <= most_per_byte, "{board}: {what} {per_byte}");
+        }
+    }
+}
+
+/// Returns the fingerprints of the update that the self-test codes, and of the model that it leads to.
+fn coded_update(code: UploadCode) -> (u64, u64) {
+    let (mut model, mut base) = (Box::new(CodedNet::new()), Box::new(CodedNet::new()));
+    base.initialise(1);
+    model.copy_from(&base);
+    move_on(&mut model);
+    let change = Between {
+        model: &*model,
+        base: &*base,
+    };
+    let mut bytes = vec![0; code.encoded_len(&change)];
+    let mut work = vec![0; code.work_words(&change)];
+    code.encode(&change, Clip::NONE, CODED_DRAW, &mut work, &mut bytes)
+        .unwrap();
+    apply(&code.decode(base.shape(), &bytes).unwrap(), &mut base);
+    (fingerprint(&bytes), base.fingerprint())
+}
+
+#[test]
+fn every_code_gives_the_hosts_bytes_within_its_cycles() {
+    for (board, limits) in [(Board::M4, M4_CODES), (Board::Rp2040, M0_CODES)] {
+        if image(board, Program::SelfTest).is_none() {
+            continue;
+        }
+        let figures = figures(board).unwrap();
+        for (name, most) in limits {
+            let code = UploadCode::named(name).unwrap();
+            let of = |what: &str| {
+                let what = format!("{what} {name}");
+                let found = figures.iter().find(|it| it.what == what);
+                found.unwrap_or_else(|| panic!("{what}")).number
+            };
+            let found = (of("update"), of("model"));
+            assert_eq!(found, coded_update(code), "{board}: {name}");
+            let each = |cycles: u64| cycles as f64 / CodedNet::COUNT as f64;
+            let (encode, apply) = (each(of("encode")), each(of("apply")));
+            println!("{board}: {name}: coding {encode:.1}, applying {apply:.1} a parameter");
+            assert!(encode <= most, "{board}: {name} {encode}");
         }
     }
 }

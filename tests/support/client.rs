@@ -147,6 +147,7 @@ pub fn about_of(client: u32, largest_transfer: u32) -> About {
             classes: 10,
             crc: 7,
         },
+        codes: u8::MAX,
         exact: true,
         ledger: None,
         last_round: None,

@@ -26,6 +26,7 @@ pub fn about() -> About {
         },
         largest_transfer: 40_000,
         shard: ShardStatus::Absent,
+        codes: u8::MAX,
         exact: true,
         ledger: None,
         last_round: None,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{CostModel, EnergyStore, Pace};
-use gleaner_shared::mlp::Width;
+use gleaner_shared::mlp::{UploadCode, Width};
 use gleaner_shared::shard::{Shard, body_crc};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
@@ -294,6 +294,7 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
             classes: u16::MAX,
             crc: 0,
         },
+        codes: u8::MAX,
         exact: true,
         ledger: None,
         last_round: None,
@@ -509,7 +510,7 @@ pub fn job(round: u32) -> RoundWork {
             round,
             participate: true,
             channel: 0,
-            uplink_bits: 8,
+            code: UploadCode::Q8,
             epochs: 1,
             power: NanoWatts(1),
             drawn: NanoWatts(1),

@@ -1,8 +1,8 @@
 //! What a client must compute, computed on the host from the same code.
 
-use gleaner_shared::mlp::code::Code;
+use gleaner_shared::mlp::code::{Between, Code, Draw};
 use gleaner_shared::mlp::{
-    Clip, LearningRate, PaperParams, Scratch, Trainer, Width, Work, code, scratch_words,
+    Clip, LearningRate, PaperParams, Scratch, Trainer, Width, Work, scratch_words,
 };
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::Order;
@@ -67,16 +67,21 @@ pub fn trained(
 /// Never: the buffer has the right length.
 #[must_use]
 pub fn coded(local: &PaperParams, global: &PaperParams, client: u32, order: &Order) -> Vec<u8> {
-    let width = if order.uplink_bits == 8 {
-        Width::Byte
-    } else {
-        Width::Wide
+    let change = Between {
+        model: local,
+        base: global,
     };
-    let mut bytes = vec![0; width.coded_bytes(PaperParams::COUNT)];
-    let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
+    let draw = Draw {
+        seed: order.seed,
+        client,
+        round: order.round,
+    };
+    let mut bytes = vec![0; order.code.encoded_len(&change)];
+    let mut work = vec![0; order.code.work_words(&change)];
     let clip = Clip(order.clip_q16);
-    code::encode(local, global, width, clip, &mut rng, &mut bytes)
-        .expect("a buffer of the right length");
+    (order.code)
+        .encode(&change, clip, draw, &mut work, &mut bytes)
+        .expect("memory of the right length");
     bytes
 }
 

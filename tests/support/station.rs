@@ -1,6 +1,7 @@
 //! A base station with one client: the host's link, driven over any [`Wire`].
 
 use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Pace, Snapshot};
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
@@ -342,7 +343,7 @@ pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
         round,
         participate: true,
         channel: 0,
-        uplink_bits: 8,
+        code: UploadCode::Q8,
         epochs,
         power: NanoWatts(50_000_000),
         drawn: NanoWatts(50_000_000),

@@ -4,7 +4,10 @@
 #![no_main]
 
 use gleaner_firmware::board::m4;
-use gleaner_firmware::selftest;
+use gleaner_firmware::selftest::{self, CodeMemory};
+use static_cell::ConstStaticCell;
+
+static MEMORY: ConstStaticCell<CodeMemory> = ConstStaticCell::new(CodeMemory::new());
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
@@ -13,5 +16,5 @@ fn main() -> ! {
 
 #[embassy_executor::task]
 async fn train() {
-    selftest::run(m4::start()).await
+    selftest::run(m4::start(), MEMORY.take()).await
 }

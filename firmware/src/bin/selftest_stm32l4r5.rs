@@ -5,9 +5,12 @@
 
 use embassy_executor::Spawner;
 use gleaner_firmware::board::stm32;
-use gleaner_firmware::selftest;
+use gleaner_firmware::selftest::{self, CodeMemory};
+use static_cell::ConstStaticCell;
+
+static MEMORY: ConstStaticCell<CodeMemory> = ConstStaticCell::new(CodeMemory::new());
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    selftest::run(stm32::start(spawner)).await
+    selftest::run(stm32::start(spawner), MEMORY.take()).await
 }

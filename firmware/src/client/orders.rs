@@ -1,6 +1,6 @@
 //! Provisioning, orders, and the end of a round.
 
-use gleaner_shared::mlp::Width;
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::message::{
     DeclineReason, DeviceToHost, Order, OrderReply, Provision, Report, RoundMark, WorkMark,
@@ -154,7 +154,7 @@ impl<P: Platform> Client<'_, P> {
         if self.flashed.data.is_none() || self.flashed.client() != self.number {
             return Err(DeclineReason::Shard(self.flashed.status));
         }
-        if order.epochs == 0 || upload_width(order.uplink_bits).is_none() {
+        if order.epochs == 0 || !has_room(order.code) {
             return Err(DeclineReason::Invalid);
         }
         if self.model != Some(order.model) {
@@ -184,13 +184,10 @@ impl<P: Platform> Client<'_, P> {
     }
 }
 
-/// Returns the code width of an upload, if the coded update fits the memory of the error rows.
+/// Returns whether an update in this code, and what coding it takes, fit the memory of the error rows.
 #[must_use]
-pub fn upload_width(bits: u8) -> Option<Width> {
-    let width = match bits {
-        8 => Width::Byte,
-        16 => Width::Wide,
-        _ => return None,
-    };
-    (width.coded_bytes(Params::COUNT) <= size_of::<Rows>()).then_some(width)
+pub fn has_room(code: UploadCode) -> bool {
+    let shape = Params::ROOM;
+    let words = code.encoded_len(&shape).div_ceil(size_of::<u32>()) + code.work_words(&shape);
+    size_of::<u32>() * words <= size_of::<Rows>()
 }

@@ -81,6 +81,9 @@ pub mod partition;
 pub mod privacy;
 pub mod server;
 pub mod train;
+mod upload;
+
+pub use upload::Uploads;
 
 /// The page on training, whose example is tested with those of this crate.
 #[cfg(doctest)]

@@ -5,12 +5,12 @@
 //! the bit. After every round the energy that a board booked is compared with the model.
 
 use gleaner_sim::ClientId;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_files::Prefix;
 use gleaner_shared::energy::{Activity, CostModel, Phase};
-use gleaner_shared::mlp::Width;
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark, RunId};
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,12 @@ impl StationFleet {
         stored_updates: StoredUpdates,
         listener: Option<Listener>,
         (events, stop): (EventSender, Stop),
-    ) -> std::io::Result<Self> {
+    ) -> io::Result<Self> {
+        if fixed.has_feedback() && !boards.is_empty() {
+            return Err(io::Error::other(
+                "boards have no memory of their uploads: set upload.error_feedback = false",
+            ));
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -217,7 +222,7 @@ impl StationFleet {
     }
 
     fn upload_bytes(&self) -> usize {
-        Width::Byte.coded_bytes(self.fixed.shape().parameters())
+        self.fixed.code().encoded_len(&self.fixed.shape())
     }
 
     /// Returns the expected wall time of a board's order, and of its modelled transfers.
@@ -321,7 +326,7 @@ impl StationFleet {
             round,
             participate: false,
             channel: 0,
-            uplink_bits: 8,
+            code: self.fixed.code(),
             epochs: 0,
             power: NanoWatts::ZERO,
             drawn: NanoWatts::ZERO,
@@ -501,6 +506,7 @@ impl Fleet for StationFleet {
     }
 
     fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
+        self.fixed.settle(log, model)?;
         let round = log.round.round;
         let mark = RoundMark {
             run: self.rules.run,

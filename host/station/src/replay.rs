@@ -268,7 +268,8 @@ impl Fleet for ReplayFleet {
             .collect()
     }
 
-    fn settle(&mut self, log: &RoundLog, _: &[f32]) -> Result<(), FleetError> {
+    fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
+        self.fixed.settle(log, model)?;
         let left = self.record.outcomes.keys();
         match left.filter(|(round, _)| *round <= log.round.round).min() {
             None => Ok(()),

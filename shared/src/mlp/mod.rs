@@ -49,8 +49,8 @@
 //! Layers, lowest first: the private row-sum kernels, [`softmax`], [`params`] (the parameters and
 //! the order of bytes on the wire), [`forward`], [`mod@evaluate`] and [`mod@classify`], [`descent`]
 //! (the step of one weight), [`work`] (the share of one core in an epoch), [`partner`] (the division
-//! between cores), [`trainer`] (an epoch as a resumable state machine), [`Clip`] (the longest update), [`code`] (8-bit or 16-bit
-//! differences to the last model that both ends hold), [`selftest`] (a fingerprint that two builds
+//! between cores), [`trainer`] (an epoch as a resumable state machine), [`Clip`] (the longest update), [`code`] (codes of
+//! the difference to the last model that both ends hold), [`selftest`] (a fingerprint that two builds
 //! must agree on).
 
 pub mod classify;
@@ -73,7 +73,7 @@ pub mod work;
 pub use crate::board::{Shape, ShapeError};
 pub use classify::{Guess, classify};
 pub use clip::Clip;
-pub use code::{CodeError, Width};
+pub use code::{CodeError, UploadCode, Width};
 pub use descent::LearningRate;
 pub use evaluate::{EpochResult, evaluate, evaluate_with};
 pub use params::Params;

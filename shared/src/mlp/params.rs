@@ -190,6 +190,30 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         }
     }
 
+    /// Writes `convert` of elements of a row less those of another model, from a multiple of 64 `first` on, in units.
+    ///
+    /// # Panics
+    /// If the tensor has no such elements.
+    #[inline(always)]
+    pub(super) fn differences(
+        &self,
+        base: &Self,
+        tensor: Tensor,
+        (row, first): (usize, usize),
+        out: &mut [i32],
+        convert: impl Fn(i32) -> i32,
+    ) {
+        match tensor {
+            Tensor::W1 => kernel::pixel_differences(&self.w1, &base.w1, (row, first), out, convert),
+            Tensor::W2 => kernel::differences(&self.w2[row], &base.w2[row], first, out, convert),
+            Tensor::B1 | Tensor::B2 => {
+                for (column, out) in (first..).zip(out) {
+                    *out = convert(self.difference(base, tensor, row, column));
+                }
+            }
+        }
+    }
+
     /// Sets element `index` of a tensor, saturating at [`Tensor::limit`].
     ///
     /// # Panics

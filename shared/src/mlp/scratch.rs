@@ -35,6 +35,23 @@ impl<const WORDS: usize> Scratch<WORDS> {
         // exclusive borrow of `self` lasts as long as the slice.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), length) }
     }
+
+    /// Returns so many bytes for a coded update and the rest as words to code it with; `None` if there
+    /// are fewer bytes.
+    pub fn coding(&mut self, bytes: usize) -> Option<(&mut [u8], &mut [i32])> {
+        let (out, work) = self
+            .0
+            .split_at_mut_checked(bytes.div_ceil(size_of::<u32>()))?;
+        // SAFETY: as in `bytes`; `bytes` of them lie within `out`. Words of either sign have the same
+        // size, alignment and valid values. The two parts do not overlap, and both borrows last as long
+        // as that of `self`.
+        unsafe {
+            Some((
+                core::slice::from_raw_parts_mut(out.as_mut_ptr().cast(), bytes),
+                core::slice::from_raw_parts_mut(work.as_mut_ptr().cast(), work.len()),
+            ))
+        }
+    }
 }
 
 /// Returns words as error rows, as many as fit.

@@ -1,5 +1,6 @@
 //! A fingerprint that two builds must agree on: networks trained on pseudo-random data.
 
+use super::code::Draw;
 use super::descent::LearningRate;
 use super::params::Params;
 use super::sample::{Samples, Slices};
@@ -124,6 +125,36 @@ fn small<const IN: usize, const HID: usize, const OUT: usize, const WORDS: usize
         epochs,
     )
     .unwrap_or(0)
+}
+
+/// Changes a model about as much as an epoch does: the weights of every fifth input stay as they are.
+pub fn move_on<const IN: usize, const HID: usize, const OUT: usize>(
+    model: &mut Params<IN, HID, OUT>,
+) {
+    let mut rng = Rng::stream(2, Purpose::Synthetic, 0, 0);
+    model.map(|_, index, old| match index / HID % 5 {
+        0 => old,
+        _ => old.saturating_add((rng.next_u32() as i32 >> 24) * (1 + rng.below(3) as i32)),
+    });
+}
+
+/// The network whose updates the self-test codes: half of the paper's, so that its models leave room for
+/// the stack of [`small_nets`].
+pub type CodedNet = Params<392, 50, 10>;
+
+/// The streams of those updates.
+pub const CODED_DRAW: Draw = Draw {
+    seed: 1,
+    client: 3,
+    round: 7,
+};
+
+/// Returns a 64-bit fingerprint of bytes (FNV-1a).
+#[must_use]
+pub fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
 }
 
 /// Trains networks of other sizes than the paper's, each on samples like handwriting and on samples

@@ -7,6 +7,7 @@
 use crate::energy::{
     ComputeModel, CostModel, EnergyStore, Pace, Phase, RadioModel, Shortfall, Snapshot, Spent,
 };
+use crate::mlp::UploadCode;
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
 /// A type with a schema hash.
@@ -59,6 +60,11 @@ primitive!(bool u8 u16 u32 u64 i32 Cycles HertzInt Micros NanoWatts PicoJoules);
 // A phase is encoded as its code.
 impl Schema for Phase {
     const HASH: u64 = number(text(BASIS, "phase"), Self::COUNT as u64);
+}
+
+// A code is encoded as its number.
+impl Schema for UploadCode {
+    const HASH: u64 = number(text(BASIS, "upload code"), Self::ALL.len() as u64);
 }
 
 // Amounts by phase, in the order of the phases' codes.

@@ -1,6 +1,7 @@
 //! One message of every variant, for golden bytes, seeds and properties.
 
 use gleaner_shared::energy::{CostModel, EnergyStore, Pace, Phase, Shortfall, Snapshot, Spent};
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
@@ -151,7 +152,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 round: 7,
                 participate: true,
                 channel: 2,
-                uplink_bits: 8,
+                code: UploadCode::Q4,
                 epochs: 5,
                 power: NanoWatts(199_526_231),
                 drawn: NanoWatts(199_526_231),
@@ -251,6 +252,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                     classes: 10,
                     crc: 0xCAFE_F00D,
                 },
+                codes: 0b1111_1110,
                 exact: true,
                 ledger: Some(ledger()),
                 last_round: None,

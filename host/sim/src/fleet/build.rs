@@ -18,7 +18,7 @@ use gleaner_learn::train::{
 };
 
 use super::{FixedFleet, FloatFleet, altered};
-use gleaner_shared::mlp::Shape;
+use gleaner_shared::mlp::{Shape, UploadCode};
 
 /// The clients of a run with everything they start from.
 pub struct Deployment {
@@ -207,8 +207,15 @@ pub fn build_around(
     let nonzeros = partition.clients.iter();
     let nonzeros = nonzeros.map(|it| data.train.nonzero_inputs(it)).collect();
     let float = FloatFleet::new(shared, objectives, nonzeros, rate as f32, tensors.clone());
+    let uploads = &scenario.upload;
     let (fleet, model): (Box<dyn Fleet + Send>, Vec<f32>) = match scenario.clients.kind {
-        ClientKind::Float => (Box::new(float), network.initialise(seed)),
+        ClientKind::Float => {
+            let float = match uploads.code.code() {
+                Some(code) => float.with_uploads(seed, code, uploads.error_feedback),
+                None => float,
+            };
+            (Box::new(float), network.initialise(seed))
+        }
         ClientKind::FixedPoint => {
             let (shape, clients) = (shape(scenario, data)?, partition.clients.iter().enumerate());
             let deal = |(client, indices): (usize, &Vec<u32>)| {
@@ -217,6 +224,8 @@ pub fn build_around(
             let clients = clients.map(deal).collect::<Result<_, _>>()?;
             let held = FixedModel::new(shape)?;
             let fleet = FixedFleet::new(&engine, seed, rate, clients, float, held)?;
+            let code = uploads.code.code().unwrap_or(UploadCode::Q8);
+            let fleet = fleet.with_uploads(code, uploads.error_feedback);
             let model = fleet.first_model();
             (wrap(fleet)?, model)
         }

@@ -1,16 +1,22 @@
 //! Simulated clients that run the firmware's own code, on models as coarse as the air makes them.
 //!
-//! Both directions carry the 8-bit difference to the model both ends hold. Everybody hears every
+//! Both directions carry the difference to the model both ends hold, the broadcast in 8 bits and an upload
+//! in the code of the run. Everybody hears every
 //! broadcast, so there is one such model; boards that take part in its place decode the same
 //! bytes to the same parameters.
 
-use gleaner_shared::mlp::{Clip, CodeError, LearningRate, Shape};
+use gleaner_shared::mlp::code::{Draw, memory_bytes};
+use gleaner_shared::mlp::{Clip, CodeError, LearningRate, Shape, UploadCode};
 use gleaner_shared::rng::{Purpose, Rng};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::FloatFleet;
-use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, Update};
+use super::memories::Memories;
+use crate::ClientId;
+use crate::round::{
+    Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
+};
 use gleaner_learn::train::{Engine, FixedClient, FixedModel, Tensor};
 
 /// Reported losses are in units of 2^-16.
@@ -27,6 +33,9 @@ pub struct FixedFleet {
     held: FixedModel,
     /// The coded change that led to it.
     change: Vec<u8>,
+    /// The code of uploads.
+    code: UploadCode,
+    memories: Memories,
     pool: ThreadPool,
 }
 
@@ -54,8 +63,34 @@ impl FixedFleet {
             oracle,
             held,
             change: Vec::new(),
+            code: UploadCode::Q8,
+            memories: Memories::default(),
             pool,
         })
+    }
+
+    /// Sends updates in another code than `q8`, with or without error feedback.
+    #[must_use]
+    pub fn with_uploads(mut self, code: UploadCode, error_feedback: bool) -> Self {
+        let bytes = match error_feedback {
+            true => memory_bytes(&self.held.shape()),
+            false => 0,
+        };
+        self.memories = Memories::new(self.clients.len(), bytes);
+        self.code = code;
+        self
+    }
+
+    /// Returns whether clients remember what uploads left out.
+    #[must_use]
+    pub const fn has_feedback(&self) -> bool {
+        self.memories.are_kept()
+    }
+
+    /// Returns the code of uploads.
+    #[must_use]
+    pub const fn code(&self) -> UploadCode {
+        self.code
     }
 
     /// Returns the first model, which every client draws from the seed by itself.
@@ -94,23 +129,31 @@ impl FixedFleet {
     /// When they are no update of this network.
     pub fn decode(&self, update: &[u8]) -> Result<Vec<f32>, CodeError> {
         let mut received = self.held.clone();
-        received.apply(update)?;
+        received.receive(self.code, update)?;
         Ok(received.real())
     }
 
-    fn carry_out(&self, order: &Order, broadcast: &Broadcast<'_>) -> Reply {
+    /// Returns the reply to an order, and what the client remembers if its upload counts.
+    fn carry_out(&self, order: &Order, broadcast: &Broadcast<'_>) -> (Reply, Option<Vec<u8>>) {
         let client = &self.clients[order.client.index()];
         let id = order.client.0;
         let mut parameters = self.held.clone();
         let rounding = Rng::stream(self.seed, Purpose::Training, id, broadcast.round);
         let epochs = match client.train(&mut parameters, order.epochs, self.rate, rounding) {
             Ok(epochs) => epochs,
-            Err(error) => return Reply::Lost(error.to_string()),
+            Err(error) => return (Reply::Lost(error.to_string()), None),
         };
-        let mut rounding = Rng::stream(self.seed, Purpose::Uplink, id, broadcast.round);
-        match over_the_air(&parameters, &self.held, broadcast.clip, &mut rounding) {
-            Ok((_, received)) => Reply::Trained(Update {
-                model: received.real(),
+        let mut memory = self.memories.of(order.client);
+        let draw = Draw {
+            seed: self.seed,
+            client: id,
+            round: broadcast.round,
+        };
+        let bounds = (broadcast.clip, draw);
+        let sent = parameters.upload(&self.held, self.code, bounds, memory.as_deref_mut());
+        let reply = match sent.and_then(|bytes| self.decode(&bytes)) {
+            Ok(model) => Reply::Trained(Update {
+                model,
                 loss_before: epochs
                     .first()
                     .map_or(f64::NAN, |epoch| f64::from(epoch.mean_loss()) / LOSS_UNITS),
@@ -119,7 +162,8 @@ impl FixedFleet {
                     .then(|| as_reported(client.evaluate(&parameters).loss)),
             }),
             Err(error) => Reply::Lost(error.to_string()),
-        }
+        };
+        (reply, memory)
     }
 }
 
@@ -149,10 +193,21 @@ impl Fleet for FixedFleet {
         let this = &*self;
         let train = |order: &Order| this.carry_out(order, broadcast);
         let orders: Vec<&Order> = broadcast.payable().collect();
-        let replies: Vec<Reply> = this
+        let (replies, memories): (Vec<Reply>, Vec<Option<Vec<u8>>>) = this
             .pool
-            .install(|| orders.par_iter().map(|order| train(order)).collect());
+            .install(|| orders.par_iter().map(|order| train(order)).unzip());
+        let clients = orders.iter().map(|order| order.client);
+        let proposed = clients.zip(memories);
+        let proposed: Vec<(ClientId, Vec<u8>)> = proposed
+            .filter_map(|(client, memory)| Some((client, memory?)))
+            .collect();
+        self.memories.propose(proposed);
         Ok(broadcast.with_declined(replies))
+    }
+
+    fn settle(&mut self, log: &RoundLog, _: &[f32]) -> Result<(), FleetError> {
+        self.memories.settle(log);
+        Ok(())
     }
 
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
@@ -160,17 +215,21 @@ impl Fleet for FixedFleet {
     }
 
     fn save(&self) -> Vec<u8> {
-        self.held.exact()
+        let mut state = self.held.exact();
+        state.extend(self.memories.save());
+        state
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
-        if self.held.read_exact(state) {
-            Ok(())
-        } else {
-            Err(FleetError::Restore(format!(
+        let model = state.split_at_checked(self.shape().exact_bytes());
+        match model {
+            Some((model, memories)) if self.held.read_exact(model) => {
+                self.memories.restore(memories)
+            }
+            _ => Err(FleetError::Restore(format!(
                 "{} bytes are no model",
                 state.len()
-            )))
+            ))),
         }
     }
 }

@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 
-use gleaner_shared::mlp::Clip;
+use gleaner_shared::mlp::code::Draw;
+use gleaner_shared::mlp::{Clip, CodeError, UploadCode};
 
-use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, Update};
+use super::memories::Memories;
+use crate::ClientId;
+use crate::round::{
+    Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, RoundLog, Update,
+};
+use gleaner_learn::Uploads;
 use gleaner_learn::train::{Engine, Job, Objective, Tensor};
 
 /// Clients with their data and a pool of threads.
@@ -15,6 +21,9 @@ pub struct FloatFleet {
     nonzeros: Vec<u64>,
     learning_rate: f32,
     tensors: Vec<Tensor>,
+    /// The seed of the run and the code of uploads; without one they arrive as they are.
+    uploads: Option<(u64, Uploads)>,
+    memories: Memories,
 }
 
 impl FloatFleet {
@@ -39,7 +48,43 @@ impl FloatFleet {
             nonzeros,
             learning_rate,
             tensors,
+            uploads: None,
+            memories: Memories::default(),
         }
+    }
+
+    /// Sends updates in a code, with or without error feedback; `seed` is the run's.
+    #[must_use]
+    pub fn with_uploads(mut self, seed: u64, code: UploadCode, error_feedback: bool) -> Self {
+        let uploads = Uploads::new(code, &self.tensors);
+        let bytes = match error_feedback {
+            true => uploads.memory_bytes(),
+            false => 0,
+        };
+        self.memories = Memories::new(self.samples.len(), bytes);
+        self.uploads = Some((seed, uploads));
+        self
+    }
+
+    /// Replaces a trained model by the one that arrives in the code of uploads; returns what the client
+    /// remembers if it counts.
+    fn carry(
+        &self,
+        client: ClientId,
+        broadcast: &Broadcast<'_>,
+        model: &mut [f32],
+    ) -> Result<Option<Vec<u8>>, CodeError> {
+        let Some((seed, uploads)) = &self.uploads else {
+            return Ok(None);
+        };
+        let (mut memory, round) = (self.memories.of(client), broadcast.round);
+        let draw = Draw {
+            seed: *seed,
+            client: client.0,
+            round,
+        };
+        uploads.carry(broadcast.model, model, draw, memory.as_deref_mut())?;
+        Ok(memory)
     }
 }
 
@@ -67,20 +112,41 @@ impl Fleet for FloatFleet {
             })
             .collect();
         let mut trained = self.engine.train(&jobs);
-        let replies = jobs.iter().zip(&mut trained).map(|(job, trained)| {
+        let (clients, mut proposed) = (broadcast.payable().map(|order| order.client), Vec::new());
+        let answers = clients.zip(jobs.iter().zip(&mut trained));
+        let replies = answers.map(|(client, (job, trained))| {
             let loss_after = broadcast.wants_loss_after.then(|| {
                 self.engine
                     .evaluate(job.objective, &trained.parameters)
                     .loss
             });
             shorten(broadcast.model, &mut trained.parameters, broadcast.clip);
+            match self.carry(client, broadcast, &mut trained.parameters) {
+                Ok(memory) => proposed.extend(memory.map(|memory| (client, memory))),
+                Err(error) => return Reply::Lost(error.to_string()),
+            }
             Reply::Trained(Update {
                 loss_before: trained.losses.first().copied().unwrap_or(f64::NAN),
                 loss_after,
                 model: std::mem::take(&mut trained.parameters),
             })
         });
-        Ok(broadcast.with_declined(replies))
+        let replies = broadcast.with_declined(replies);
+        self.memories.propose(proposed);
+        Ok(replies)
+    }
+
+    fn settle(&mut self, log: &RoundLog, _: &[f32]) -> Result<(), FleetError> {
+        self.memories.settle(log);
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.memories.save()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        self.memories.restore(state)
     }
 
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {

@@ -128,8 +128,10 @@ pub struct Engine<'a> {
     server: Server,
     /// Differential privacy, where the scenario asks for it.
     privacy: Option<Privacy>,
-    /// The length of one model transfer.
+    /// The length of the broadcast.
     model_bits: Bits,
+    /// The length of an upload.
+    upload_bits: Bits,
     state: State,
 }
 
@@ -213,6 +215,7 @@ impl<'a> Engine<'a> {
             server: settings::server(scenario, fleet.tensors(), state.model.len()),
             privacy: Privacy::of(scenario, environment.noise),
             model_bits,
+            upload_bits: settings::upload_bits(scenario, fleet.tensors()),
             fleet,
             state,
         }

@@ -88,14 +88,15 @@ impl Engine<'_> {
         let client = order.client.index();
         let due = self.costs.due(client, &self.costs.working(order, on_air));
         let (work, standing) = due.split();
-        let model_bytes = (self.model_bits.0 / 8.0) as u64;
+        let down_bytes = (self.model_bits.0 / 8.0) as u64;
+        let up_bytes = (self.upload_bits.0 / 8.0) as u64;
         let row = self.book(client, work, standing, log);
         row.state = state;
         row.channel = Some(order.channel);
         row.power_w = order.power_w;
         row.epochs = order.epochs;
-        row.down_bytes = model_bytes;
-        row.up_bytes = model_bytes;
+        row.down_bytes = down_bytes;
+        row.up_bytes = up_bytes;
         row.compute_s = timing.compute_s;
         row.upload_s = timing.upload_s;
     }

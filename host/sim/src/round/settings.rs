@@ -13,8 +13,10 @@ use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
 };
+use gleaner_learn::Uploads;
 use gleaner_learn::server::Server;
 use gleaner_learn::train::{Kernel, Tensor};
+use gleaner_shared::mlp::Shape;
 
 /// Returns the system of a scenario: its radio, the device of clients in no class, and what is asked
 /// of a round.
@@ -118,6 +120,19 @@ pub fn model_bits(scenario: &Scenario, tensors: &[Tensor]) -> Bits {
         0 => Bits(scenario.model_bits()),
         parameters => Bits(scenario.model_bits_of(parameters)),
     }
+}
+
+/// Returns the length of one upload of a model of these parts; without any it is the paper's.
+#[must_use]
+pub fn upload_bits(scenario: &Scenario, tensors: &[Tensor]) -> Bits {
+    let Some(code) = scenario.upload.code.code() else {
+        return model_bits(scenario, tensors);
+    };
+    let bytes = match tensors {
+        [] => code.encoded_len(&Shape::PAPER),
+        tensors => Uploads::new(code, tensors).bytes(),
+    };
+    Bits(8.0 * bytes as f64)
 }
 
 /// Returns what work costs on a device, in the integers it counts in.

@@ -2,6 +2,7 @@
 //! concept they name.
 
 use crate::policy::{Decider, Scheduler};
+use gleaner_shared::mlp::UploadCode;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
@@ -141,6 +142,48 @@ pub enum NoiseSource {
     Seed,
     /// a secret drawn from the system at the start of the run, kept in its directory
     Secret,
+}
+
+/// Codes of uploads, which `gleaner_shared::mlp::code` implements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum UploadRule {
+    /// as in the paper: `radio.model_bits` of time and energy; clients in fixed point send `q8`, those in floating point arrive unrounded
+    Paper,
+    /// 16 bits a parameter, one scale a layer
+    Q16,
+    /// 8 bits a parameter, one scale a layer
+    Q8,
+    /// 6 bits a parameter, one scale a layer
+    Q6,
+    /// 4 bits a parameter, one scale for 64 of them
+    Q4,
+    /// factors of rank 8 of every large layer, a byte a number
+    #[serde(rename = "rank-8")]
+    #[strum(serialize = "rank-8")]
+    Rank8,
+    /// factors of rank 4
+    #[serde(rename = "rank-4")]
+    #[strum(serialize = "rank-4")]
+    Rank4,
+    /// factors of rank 2
+    #[serde(rename = "rank-2")]
+    #[strum(serialize = "rank-2")]
+    Rank2,
+    /// factors of rank 1
+    #[serde(rename = "rank-1")]
+    #[strum(serialize = "rank-1")]
+    Rank1,
+}
+
+impl UploadRule {
+    /// Returns the code; `None` is the paper's, which floating point does without.
+    #[must_use]
+    pub fn code(self) -> Option<UploadCode> {
+        UploadCode::named(self.into())
+    }
 }
 
 /// Attacks of hostile clients.

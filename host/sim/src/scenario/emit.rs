@@ -31,6 +31,7 @@ const YOUNGER: &[&str] = &[
     "run.decision_limit_s",
     "data.validation_samples",
     "learning.hidden",
+    "upload",
     "channel.trace",
     "channel.placement",
     "partition.sizes",

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 pub use choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, NoiseSource, RateRule, ServerRule,
-    StopRule,
+    StopRule, UploadRule,
 };
 pub use class::DeviceClass;
 pub use devices::{ClientDevice, Load, Overheads};
@@ -44,7 +44,7 @@ pub use profile::{read_profile, resolve_with_profile};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
     Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Faults, Glean, Hostile, Learning,
-    Partition, Privacy, Radio, Run, Server,
+    Partition, Privacy, Radio, Run, Server, Upload,
 };
 
 /// Everything a run depends on.
@@ -61,6 +61,8 @@ pub struct Scenario {
     pub partition: Partition,
     /// The network and its training.
     pub learning: Learning,
+    /// The code of uploads.
+    pub upload: Upload,
     /// Propagation and fading of the channel.
     pub channel: Channel,
     /// The radio of both ends.
@@ -96,6 +98,7 @@ impl Scenario {
             Data::KEYS,
             Partition::KEYS,
             Learning::KEYS,
+            Upload::KEYS,
             Channel::KEYS,
             Radio::KEYS,
             Device::KEYS,

@@ -2,7 +2,7 @@
 
 use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, NoiseSource, RateRule, ServerRule,
-    StopRule,
+    StopRule, UploadRule,
 };
 use super::class::DeviceClass;
 use super::norm_bound::NormBound;
@@ -109,6 +109,16 @@ section!(
         hidden: Vec<usize> = vec![50], "";
         /// Learning rate eta of full-batch gradient descent.
         learning_rate: f64 = 0.01, "", Positive;
+    }
+);
+
+section!(
+    /// The code of uploads.
+    Upload as "upload" {
+        /// Code of an upload, whose length decides its time and energy.
+        code: UploadRule = UploadRule::Paper, "";
+        /// Whether clients remember what an upload left out and add it to the next one.
+        error_feedback: bool = false, "";
     }
 );
 

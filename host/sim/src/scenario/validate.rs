@@ -5,7 +5,7 @@ mod harvest;
 mod privacy;
 mod radio;
 
-use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule};
+use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule, UploadRule};
 use crate::policy::CreEpochs;
 use gleaner_cre::optim::Solver;
 use gleaner_learn::data::catalogue;
@@ -103,6 +103,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     harvest::check(s)?;
     radio::check(s)?;
     privacy::check(s)?;
+    check_upload(s)?;
     check_updates(s)
 }
 
@@ -157,6 +158,20 @@ fn check_network(s: &Scenario) -> Result<(), ScenarioError> {
         (layers, _) if layers.iter().any(|units| !(1..=1024).contains(units)) => {
             refuse("a layer has 1 to 1024 units")
         }
+        _ => Ok(()),
+    }
+}
+
+/// Makes sure that error feedback has a code, and that no bound on updates holds back what comes later.
+fn check_upload(s: &Scenario) -> Result<(), ScenarioError> {
+    let feedback = s.upload.error_feedback;
+    let refuse = |fix: &str| require(false, "upload.error_feedback", feedback, || fix.to_owned());
+    match (feedback, s.upload.code) {
+        (true, UploadRule::Paper) => refuse("needs a code; set upload.code = \"rank-4\", say"),
+        (true, _) if s.privacy.clip > 0.0 => refuse(
+            "would send later what the bound on an update cuts off; set privacy.clip = 0, or \
+             upload.error_feedback = false",
+        ),
         _ => Ok(()),
     }
 }

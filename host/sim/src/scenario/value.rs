@@ -2,7 +2,7 @@
 
 use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, NoiseSource, RateRule, ServerRule,
-    StopRule,
+    StopRule, UploadRule,
 };
 use crate::policy;
 use gleaner_learn::data::{DatasetKind, DatasetName};
@@ -69,6 +69,7 @@ values!(
     RateRule,
     ServerRule,
     StopRule,
+    UploadRule,
 );
 
 impl Value for policy::Decider {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Pace};
-use gleaner_shared::mlp::{Clip, LearningRate, Shape};
+use gleaner_shared::mlp::{Clip, LearningRate, Shape, UploadCode};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -68,6 +68,9 @@ pub struct Args {
     /// emulator's own figure is taken, and the epoch is counted a second time without the cache.
     #[arg(long, value_name = "CYCLES")]
     xip_miss_cycles: Option<u32>,
+    /// Code of the update.
+    #[arg(long, default_value = "q8", value_parser = upload_code)]
+    code: UploadCode,
     /// Leave out the lists of pixels that are not zero, as in a shard that fills its flash.
     #[arg(long)]
     no_lists: bool,
@@ -77,6 +80,14 @@ pub struct Args {
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
+}
+
+/// Returns the code of this name.
+fn upload_code(name: &str) -> Result<UploadCode, String> {
+    UploadCode::named(name).ok_or_else(|| {
+        let names = UploadCode::ALL.map(UploadCode::name).join(", ");
+        format!("one of {names} is expected")
+    })
 }
 
 /// Counted cycles and memory of a board.
@@ -218,6 +229,9 @@ fn checked(
             "{board} has no room for {} samples; give it fewer with --samples",
             args.samples
         ),
+        TrialError::Declined(DeclineReason::Invalid) => {
+            anyhow::anyhow!("{board} has no room to code updates as {}", args.code)
+        }
         other => other.into(),
     })?;
     anyhow::ensure!(
@@ -265,7 +279,7 @@ fn order(args: &Args, clip: Clip) -> Order {
         round: 1,
         participate: true,
         channel: 0,
-        uplink_bits: 8,
+        code: args.code,
         epochs: args.epochs,
         power: NanoWatts::ZERO,
         drawn: NanoWatts::ZERO,

@@ -460,6 +460,7 @@ mod tests {
             },
             largest_transfer: 80_000,
             shard: ShardStatus::Absent,
+            codes: u8::MAX,
             exact: true,
             ledger: None,
             last_round: None,

@@ -6,9 +6,10 @@ use super::super::forward::activation;
 use super::super::list::List;
 use super::super::params::Tensor;
 use super::chosen::{
-    ErrorRow, backward_unit, load, locate, locate_error, pixel_word, place, store, sum_rows,
+    ErrorRow, backward_unit, differences, load, locate, locate_error, pixel_word, place, store,
+    sum_rows,
 };
-use super::{Entry, LIST_LIMIT, Shift};
+use super::{Entry, LIST_LIMIT, Shift, TILE};
 use crate::rng::Rng;
 
 /// Lists the pixels from `first` on that are not zero, with their rows, until the list could be
@@ -97,6 +98,19 @@ pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
     out: &mut [i32; HID],
 ) {
     sum_rows(rows, entries, out);
+}
+
+/// Writes `convert` of the weights from a pixel less those of another model, from a hidden unit on: as
+/// [`differences`], where rows of W1 are stored like those of W2.
+#[inline(always)]
+pub(crate) fn pixel_differences<const IN: usize, const HID: usize>(
+    rows: &[[i16; HID]; IN],
+    base: &[[i16; HID]; IN],
+    (pixel, first): (usize, usize),
+    out: &mut [i32],
+    convert: impl Fn(i32) -> i32,
+) {
+    differences(&rows[pixel], &base[pixel], first, out, convert);
 }
 
 /// Lists a row of errors under each of the pixels `first..first + 4` that is not zero.
@@ -311,6 +325,24 @@ pub(crate) fn round_codes(numbers: &[i32], codes: &mut [u8], rng: &mut Rng) {
         *code = rounded.clamp(-127, 127) as u8;
     }
     *rng = bits;
+}
+
+/// Adds to the sums of every column its numbers times the factors of their rows.
+#[inline]
+pub(crate) fn add_products<const R: usize>(
+    columns: &[[i32; TILE]],
+    factors: &[[i32; R]; TILE],
+    sums: &mut [[i32; R]],
+) {
+    for (sums, column) in sums.iter_mut().zip(columns) {
+        let mut all = *sums;
+        for (&number, factors) in column.iter().zip(factors) {
+            for (sum, &factor) in all.iter_mut().zip(factors) {
+                *sum += number * factor;
+            }
+        }
+        *sums = all;
+    }
 }
 
 /// Adds sums to `out`, which saturates.

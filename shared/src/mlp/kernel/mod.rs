@@ -47,9 +47,9 @@ mod common;
 mod portable;
 
 pub(crate) use chosen::{
-    ErrorRow, activate, backward, begin, difference, list_block, list_column, list_errors,
-    list_pixels, list_row, load, locate, place, round_codes, round_errors, step_row, store,
-    sum_errors, sum_pixels, sum_rows,
+    ErrorRow, activate, add_products, backward, begin, difference, differences, list_block,
+    list_column, list_errors, list_pixels, list_row, load, locate, pixel_differences, place,
+    round_codes, round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
 };
 
 /// One row of a sum and its factor.
@@ -69,6 +69,9 @@ pub(crate) const SCALE_LIMIT: u32 = u16::MAX as u32;
 /// The most error rows of one sum: 512 * 255 * 127 * 2^7 is less than 2^31, so it is exact whatever
 /// they hold.
 pub(crate) const LIST_LIMIT: usize = 512;
+
+/// Rows that are multiplied with a factor at a time: enough to pay for loading the sums.
+pub(crate) const TILE: usize = 8;
 
 /// The power of two that the errors of one sample share, or the mark of a row without errors.
 #[derive(Clone, Copy, Debug)]

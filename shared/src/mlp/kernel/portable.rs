@@ -3,8 +3,8 @@
 
 use super::common::add;
 pub(crate) use super::common::{
-    activate, backward, list_block, list_column, list_errors, list_pixels, list_row, round_codes,
-    round_errors, step_row, sum_pixels, sum_unit as backward_unit,
+    activate, add_products, backward, list_block, list_column, list_errors, list_pixels, list_row,
+    pixel_differences, round_codes, round_errors, step_row, sum_pixels, sum_unit as backward_unit,
 };
 use super::{Entry, Shift};
 
@@ -37,6 +37,21 @@ pub(crate) fn load<const W: usize>(row: &[i16; W], column: usize) -> i16 {
 #[inline(always)]
 pub(crate) fn difference<const W: usize>(row: &[i16; W], base: &[i16; W], column: usize) -> i32 {
     i32::from(row[column]) - i32::from(base[column])
+}
+
+/// Writes `convert` of the weights of a row less those of another, from column `first` on.
+#[inline(always)]
+pub(crate) fn differences<const W: usize>(
+    row: &[i16; W],
+    base: &[i16; W],
+    first: usize,
+    out: &mut [i32],
+    convert: impl Fn(i32) -> i32,
+) {
+    let (row, base) = (&row[first..][..out.len()], &base[first..][..out.len()]);
+    for ((out, &weight), &base) in out.iter_mut().zip(row).zip(base) {
+        *out = convert(i32::from(weight) - i32::from(base));
+    }
 }
 
 /// Writes weight `column` of a row.

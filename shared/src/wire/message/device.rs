@@ -81,6 +81,8 @@ wire_struct! {
         /// Size of the largest transfer it accepts.
         pub largest_transfer: u32,
         pub shard: ShardStatus,
+        /// The codes of uploads that it can make, a bit each: bit 0 is code 0.
+        pub codes: u8,
         /// Whether updates can be recomputed to the bit from the shard.
         pub exact: bool,
         /// Its ledger, if it has one.

@@ -5,6 +5,7 @@ use super::common::{
 };
 use super::measure::MeasureStep;
 use crate::energy::{Activity, CostModel, EnergyStore, Pace, Snapshot};
+use crate::mlp::UploadCode;
 use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
@@ -60,8 +61,8 @@ wire_struct! {
         /// Whether to train and upload; otherwise only the income is booked.
         pub participate: bool,
         pub channel: u8,
-        /// Bits per weight of the upload: 8 or 16.
-        pub uplink_bits: u8,
+        /// Code of the upload.
+        pub code: UploadCode,
         /// Number of full-batch steps.
         pub epochs: u16,
         /// Radiated power of the upload.
@@ -182,7 +183,7 @@ mod tests {
             round: u32::MAX,
             participate: true,
             channel: u8::MAX,
-            uplink_bits: u8::MAX,
+            code: UploadCode::Rank1,
             epochs: u16::MAX,
             power: NanoWatts(u64::MAX),
             drawn: NanoWatts(u64::MAX),

@@ -1,6 +1,7 @@
 //! Messages of a current measurement.
 
 use crate::energy::Phase;
+use crate::mlp::UploadCode;
 use crate::units::{Cycles, Micros};
 use crate::{wire_enum, wire_struct};
 
@@ -24,8 +25,7 @@ wire_enum! {
         Evaluate,
         /// Codes a change of the model.
         Encode {
-            /// Bits per weight: 8 or 16.
-            bits: u8,
+            code: UploadCode,
         },
         /// Applies a change of zero to the model.
         Apply {

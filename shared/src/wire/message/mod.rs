@@ -28,7 +28,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::schema::{self, Schema};
 
 /// Version of frames, handshake and timing rules; messages have the schema hash in addition.
-pub const PROTOCOL_VERSION: u16 = 5;
+pub const PROTOCOL_VERSION: u16 = 6;
 /// Changes with any change of any message.
 pub const SCHEMA_HASH: u64 = {
     let hash = schema::number(schema::BASIS, PROTOCOL_VERSION as u64);

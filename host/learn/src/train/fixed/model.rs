@@ -3,9 +3,9 @@
 //! The firmware's code has constant sizes. A network smaller than its memory gives the same bits (see
 //! [`gleaner_shared::mlp`]), so a few memories serve all networks.
 
-use gleaner_shared::mlp::code::{self, Code};
+use gleaner_shared::mlp::code::{self, Between, Change, Code, Draw, Memory};
 use gleaner_shared::mlp::forward::Pass;
-use gleaner_shared::mlp::{Clip, CodeError, Guess, Params, Shape, Width, classify};
+use gleaner_shared::mlp::{Clip, CodeError, Guess, Params, Shape, UploadCode, Width, classify};
 use gleaner_shared::rng::Rng;
 
 /// The parameters of a network in the units of devices.
@@ -144,6 +144,46 @@ impl FixedModel {
         Ok(bytes)
     }
 
+    /// Codes the difference to a model of the same sizes as an upload, at most as long as `clip`. What
+    /// a client remembers becomes what it remembers if the upload counts.
+    ///
+    /// # Errors
+    /// When `base` is of other sizes, or the memory of another length.
+    pub fn upload(
+        &self,
+        base: &Self,
+        code: UploadCode,
+        (clip, draw): (Clip, Draw),
+        memory: Option<&mut [u8]>,
+    ) -> Result<Vec<u8>, CodeError> {
+        macro_rules! upload {
+            ($($room:ident),*) => {
+                match (&self.0, &base.0) {
+                    $((Room::$room(model), Room::$room(base)) => {
+                        let change = Between { model: &**model, base: &**base };
+                        upload(&change, self.shape(), code, (clip, draw), memory)
+                    })*
+                    _ => Err(CodeError::Length {
+                        bytes: code.encoded_len(&self.shape()),
+                        expected: code.encoded_len(&base.shape()),
+                    }),
+                }
+            };
+        }
+        upload!(Paper, Small, Medium, Many, Broad, Large, Long)
+    }
+
+    /// Adds the difference of an upload.
+    ///
+    /// # Errors
+    /// When the bytes are not an upload of this network.
+    pub fn receive(&mut self, code: UploadCode, bytes: &[u8]) -> Result<(), CodeError> {
+        let shape = self.shape();
+        let change = code.decode(shape, bytes)?;
+        within!(&mut self.0, params => code::apply(&change, params));
+        Ok(())
+    }
+
     /// Adds a coded difference.
     ///
     /// # Errors
@@ -170,4 +210,27 @@ impl FixedModel {
         }
         within!(&self.0, params => of(params, sample))
     }
+}
+
+fn upload(
+    change: &impl Change,
+    shape: Shape,
+    code: UploadCode,
+    (clip, draw): (Clip, Draw),
+    memory: Option<&mut [u8]>,
+) -> Result<Vec<u8>, CodeError> {
+    let mut work = vec![0; code.work_words(&shape)];
+    let mut bytes = vec![0; code.encoded_len(&shape)];
+    let Some(memory) = memory else {
+        code.encode(change, clip, draw, &mut work, &mut bytes)?;
+        return Ok(bytes);
+    };
+    let (length, expected) = (memory.len(), code::memory_bytes(&shape));
+    let mut memory = Memory::new(shape, memory).ok_or(CodeError::Length {
+        bytes: length,
+        expected,
+    })?;
+    code.encode(&memory.with(change), clip, draw, &mut work, &mut bytes)?;
+    memory.advance(change, &code.decode(shape, &bytes)?);
+    Ok(bytes)
 }

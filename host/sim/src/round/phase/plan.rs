@@ -108,7 +108,7 @@ impl Engine<'_> {
         });
         let (epoch_s, epoch_j) = epochs.unzip();
         let mut system = settings::system(scenario);
-        system.round.model_bits = self.model_bits;
+        system.round.model_bits = self.upload_bits;
         let mut instance = Instance::paper(&system, gains.clone(), self.samples.clone());
         instance.rate = scenario.rate_model();
         let broadcast = (instance.rate).downlink_time(&system.radio, gains, self.model_bits);

@@ -1,6 +1,7 @@
 //! Checks of messages and transfers, and of what a board must be and hold.
 
 use gleaner_shared::board::Shape;
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::wire::message::{
     About, Offer, Order, Payload, Progress, Provision, RejectReason, Report, RunId, ShardStatus,
     WorkMark,
@@ -63,8 +64,9 @@ impl Profile {
         }
     }
 
-    /// Returns why the board cannot work in this run with a model of `model` bytes, if it cannot.
-    pub(super) fn unfit(&self, about: &About, model: usize) -> Option<String> {
+    /// Returns why the board cannot work in this run with a model of `model` bytes and uploads in this
+    /// code, if it cannot.
+    pub(super) fn unfit(&self, about: &About, model: usize, code: UploadCode) -> Option<String> {
         let (found, room) = (about.shape, about.largest_transfer);
         let (found, ours) = (found.sizes(), self.network);
         if found != ours {
@@ -76,6 +78,17 @@ impl Profile {
         if (room as usize) < model {
             return Some(format!(
                 "it takes transfers of {room} bytes at most, the model has {model}"
+            ));
+        }
+        if about.codes & code.bit() == 0 {
+            let all = UploadCode::ALL.into_iter();
+            let can: Vec<&str> = all
+                .filter(|it| about.codes & it.bit() != 0)
+                .map(UploadCode::name)
+                .collect();
+            return Some(format!(
+                "it cannot code uploads as {code}: set upload.code to one of {}",
+                can.join(", ")
             ));
         }
         self.wrong_shard(about)

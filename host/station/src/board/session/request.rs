@@ -94,8 +94,8 @@ impl Machine {
             },
             Some(PendingRequest::Work(work)) => {
                 self.owed = true;
-                let model = work.job.model.len();
-                let unfit = self.profile.unfit(&session.greeting.about, model);
+                let (model, code) = (work.job.model.len(), work.job.order.code);
+                let unfit = self.profile.unfit(&session.greeting.about, model, code);
                 match unfit
                     .map(WorkResult::Missing)
                     .or_else(|| self.reserve(&work, out))

@@ -27,8 +27,8 @@ pub(crate) use self::step::step_row;
 pub(crate) use self::units::{backward, round_errors};
 use self::walks::{add_twos, add_words, first_turn, walk_of_two};
 pub(crate) use super::arm::{list_block, locate, locate_error};
-pub(crate) use super::common::{list_errors, round_codes, sum_unit as backward_unit};
-pub(crate) use super::portable::{difference, load, pixel_word, store};
+pub(crate) use super::common::{add_products, list_errors, round_codes, sum_unit as backward_unit};
+pub(crate) use super::portable::{difference, differences, load, pixel_word, store};
 use super::{Entry, arm};
 
 /// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
@@ -124,3 +124,18 @@ walk_of_two!(
     "smlabb r4, r1, r2, r4",
     "smlabt r5, r1, r2, r5",
 );
+
+/// Writes `convert` of the weights from a pixel less those of another model, from a hidden unit on.
+#[inline(always)]
+pub(crate) fn pixel_differences<const IN: usize, const HID: usize>(
+    rows: &[[i16; HID]; IN],
+    base: &[[i16; HID]; IN],
+    (pixel, first): (usize, usize),
+    out: &mut [i32],
+    convert: impl Fn(i32) -> i32,
+) {
+    for (unit, out) in (first..).zip(out) {
+        let (row, column) = place::<IN, HID>(pixel, unit);
+        *out = convert(difference(&rows[row], &base[row], column));
+    }
+}

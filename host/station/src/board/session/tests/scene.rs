@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::energy::{CostModel, EnergyStore, Flows, Ledger, Pace, Snapshot, Spent};
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::{Greeting, Timing};
@@ -72,6 +73,7 @@ pub(super) fn about() -> About {
             classes: 10,
             crc: 7,
         },
+        codes: u8::MAX,
         exact: true,
         ledger: None,
         last_round: None,
@@ -88,7 +90,7 @@ pub(super) fn order(round: u32) -> Order {
         round,
         participate: true,
         channel: 1,
-        uplink_bits: 8,
+        code: UploadCode::Q8,
         epochs: 2,
         power: NanoWatts(1_000_000),
         // A board that trained books nothing but its income, so that its ledger is `ledger(1)`.
