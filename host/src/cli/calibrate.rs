@@ -33,7 +33,7 @@ in a run. Recorded estimates do not react to other decisions, so confirm a value
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Parts to execute.
+    /// Parts of the calibration to execute.
     #[arg(long, value_parser = word::parser::<Stage>(), default_value = "all", value_name = "STAGE")]
     stage: Stage,
     /// Rounds that are planned under each reading.

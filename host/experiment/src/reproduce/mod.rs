@@ -89,7 +89,7 @@ impl Planned {
         &self.point
     }
 
-    /// Returns the scheduler.
+    /// Returns the scheduler of the run.
     pub fn scheduler(&self) -> Scheduler {
         self.setting.scheduler
     }

@@ -42,10 +42,10 @@ pub enum Stage {
     All,
 }
 
-/// A calibration.
+/// The settings of a calibration.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// Parts to execute.
+    /// Parts of the calibration to execute.
     pub stage: Stage,
     /// Rounds that are planned under each reading.
     pub rounds: u32,

@@ -41,7 +41,7 @@ impl Planner {
         ))
     }
 
-    /// Decides a round.
+    /// Has the scheduler decide a round.
     pub fn decide(
         &self,
         policy: &dyn Policy,
@@ -64,7 +64,7 @@ impl Planner {
     }
 }
 
-/// Counts a decision.
+/// Counts the participants and epochs of a decision.
 pub fn note(activity: &mut Activity, instance: &Instance, decision: &Decision) {
     let orders = || decision.orders.iter();
     let participants: Vec<_> = orders().map(|it| (it.client.index(), it.epochs)).collect();

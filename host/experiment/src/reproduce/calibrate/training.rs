@@ -15,10 +15,10 @@ use crate::error::ExperimentError;
 /// CRE over recorded estimates.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {
-    /// Learning rate.
+    /// Learning rate eta of the clients.
     pub rate: f64,
     pub b1: f64,
-    /// All rounds.
+    /// Activity over all planned rounds.
     pub all: Activity,
     /// The rounds of the table of solutions.
     pub solutions: Activity,

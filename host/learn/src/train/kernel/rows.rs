@@ -65,7 +65,7 @@ impl Lists {
     }
 }
 
-/// Joins two entries.
+/// Joins two list entries to one word.
 pub(in crate::train) fn word(&[[a, a_code], [b, b_code]]: &[[u8; 2]; 2]) -> u32 {
     u32::from_le_bytes([a, a_code, b, b_code])
 }
