@@ -9,6 +9,8 @@ the same.
 
 from unicorn import UC_HOOK_MEM_READ
 
+from hooks import hook_memory
+
 WORD_BYTES = 8
 # Bits of FLASH_ECCR: two errors found, one corrected, and in which bank.
 ECCD, ECCC, BANK_2_ECC = 1 << 31, 1 << 30, 1 << 21
@@ -60,9 +62,8 @@ class Ecc:
             self.hook = None
         if self.torn:
             first, last = min(self.torn), max(self.torn) + WORD_BYTES - 1
-            self.hook = engine.hook_add(
-                UC_HOOK_MEM_READ, self.on_read, begin=self.start + first, end=self.start + last
-            )
+            begin, end = self.start + first, self.start + last
+            self.hook = hook_memory(engine, UC_HOOK_MEM_READ, self.on_read, begin, end)
             # Code translated without a hook would not call it.
             engine.ctl_flush_tb()
 

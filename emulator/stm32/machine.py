@@ -9,6 +9,7 @@ import rcc as clocks
 from bus import Bus
 from core import HARD_FAULT, Core
 from flash import Flash
+from hooks import hook_memory
 from lpuart import Lpuart
 from nvic import Nvic
 from rcc import Rcc
@@ -91,7 +92,7 @@ class Machine:
         engine.mem_write(RAM_START, self.noise(RAM_BYTES))
         self.flash = Flash(memory, self)
         self.rcc.flash = self.flash
-        engine.hook_add(UC_HOOK_MEM_WRITE_PROT, self.on_flash_write)
+        hook_memory(engine, UC_HOOK_MEM_WRITE_PROT, self.on_flash_write)
 
     def on_flash_write(self, _engine, _access, address, size, value, _data):
         try:

@@ -9,6 +9,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 from art import FLASH, Art
 from cycles import Block
 from fetch import fetcher, parts
+from hooks import hook_memory
 
 CALLBACK = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
@@ -92,7 +93,7 @@ class Meter:
 
         if wait_states:
             data = Art(wait_states)
-            engine.hook_add(UC_HOOK_MEM_READ, on_read, begin=FLASH.start, end=FLASH.stop - 1)
+            hook_memory(engine, UC_HOOK_MEM_READ, on_read, begin=FLASH.start, end=FLASH.stop - 1)
 
         self.cycles = lambda: cycles
         self.instructions = lambda: instructions

@@ -25,7 +25,7 @@ FLASH_REGISTERS, RCC_REGISTERS, PWR_REGISTERS = 0x40022000, 0x40021000, 0x400070
 LPUART, WATCHDOG = 0x40008000, 0x40003000
 NMI = 2
 # `b .`, and the addresses of these tests' programs.
-THREAD, WAITING, SETTING, FLOATING, READING = 0x200, 0x240, 0x260, 0x280, 0x2A0
+THREAD, WAITING, SETTING, FLOATING, READING, CHOOSING = 0x200, 0x240, 0x260, 0x280, 0x2A0, 0x2C0
 
 PROGRAM = {
     # vmov.f32 s0, #1.0; b .
@@ -38,6 +38,13 @@ PROGRAM = {
     FLOATING: (0xEEB0, 0x0A00, 0x4770),
     # Reads the third word of a page: ldr r0, =KEYS_PAGE; ldr r1, [r0, #20]; b .
     READING: (0x4801, 0x6941, 0xE7FE, 0xBF00, KEYS_PAGE & 0xFFFF, KEYS_PAGE >> 16),
+    # Loads in an IT block and branches behind it, with the opposite flags: ldr r0, =KEYS_PAGE;
+    # movs r3, #0; cmp r3, #1; ittt lo; ldrlo r1, [r0]; movlo r3, #2; cmplo r3, #1; bhs; nop;
+    # adds r3, #1; b .
+    CHOOSING: (
+        0x4805, 0x2300, 0x2B01, 0xBF3E, 0x6801, 0x2302, 0x2B01, 0xD200, 0xBF00, 0x3301, 0xE7FE,
+        0xBF00, KEYS_PAGE & 0xFFFF, KEYS_PAGE >> 16,
+    ),
 }
 
 
@@ -350,6 +357,13 @@ class Port(unittest.TestCase):
 
 
 class Waits(unittest.TestCase):
+    def test_counting_the_wait_of_a_conditional_load_leaves_what_follows_unconditional(self):
+        machine = chip(wait_states=WAIT_STATES)
+        machine.core.pc = FLASH_START + CHOOSING
+        run(machine, 20)
+        self.assertEqual(machine.core.registers(arm.UC_ARM_REG_R3).read(), [3])
+        self.assertEqual(machine.faults, 0)
+
     def test_blocks_wait_for_flash_as_the_model_of_the_cache_says(self):
         numbers = random.Random(3)
         art, count = Art(), fetch.fetcher(WAIT_STATES)

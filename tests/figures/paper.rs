@@ -3,7 +3,8 @@
 //! Without data and in seconds: 2000 rounds of random scheduling with the printed numbers of samples. Its
 //! schedules follow from channel and costs alone, so that its clients need not train. Then every committed
 //! row: whole, and of a scenario that the program has today; the long runs of the paper's three schedulers
-//! must be as active as printed. With `--again N` rows are also executed again, which needs CIFAR-10.
+//! are shown beside the printed figures, and a difference is a result, not a failure. With `--again N` rows
+//! are also executed again, which needs CIFAR-10.
 
 use std::path::{Path, PathBuf};
 
@@ -17,24 +18,8 @@ use gleaner_sim::scenario::{Override, resolve};
 
 use crate::causality::{NoTest, Parabolas};
 
-/// Largest differences to the printed clients per round and epochs of an update, as shares.
-#[derive(Clone, Copy, Debug)]
-struct Tolerance {
-    clients: f64,
-    epochs: f64,
-}
-
-/// For rows of the paper's rounds.
-const OF_ROWS: Tolerance = Tolerance {
-    clients: 0.03,
-    epochs: 0.03,
-};
-/// For random scheduling by clients that do not train. The preset's random scheduling trains 11 % fewer
-/// epochs than printed.
-const OF_RANDOM: Tolerance = Tolerance {
-    clients: 0.03,
-    epochs: 0.15,
-};
+/// Largest difference to the printed clients per round and epochs of an update, as a share.
+const TOLERANCE: f64 = 0.03;
 /// Rounds of the paper's table.
 const ROUNDS: usize = 2000;
 
@@ -59,12 +44,7 @@ pub fn run(args: &Args) -> bool {
         "figure", "paper", "found", "ratio"
     );
     let random = random();
-    let mut holds = compare(
-        "random, clients do not train",
-        Scheduler::Random,
-        random,
-        OF_RANDOM,
-    );
+    let mut holds = compare("random, clients do not train", Scheduler::Random, random);
     match Rows::read(&args.rows) {
         Ok(rows) => holds &= rows_hold(args, rows),
         Err(error) => {
@@ -104,23 +84,23 @@ fn random() -> Activity {
 }
 
 /// Prints both figures of an activity and tells whether they are near the printed ones.
-fn compare(name: &str, scheduler: Scheduler, found: Activity, tolerance: Tolerance) -> bool {
+fn compare(name: &str, scheduler: Scheduler, found: Activity) -> bool {
     let statistics = &paper().statistics;
     let Some(printed) = statistics.iter().find(|it| it.algorithm == scheduler) else {
         return true;
     };
     let printed = printed.activity();
     let mut holds = true;
-    for (figure, theirs, ours, share) in [
-        ("clients", printed.clients, found.clients, tolerance.clients),
-        ("epochs", printed.epochs, found.epochs, tolerance.epochs),
+    for (figure, theirs, ours) in [
+        ("clients", printed.clients, found.clients),
+        ("epochs", printed.epochs, found.epochs),
     ] {
         let ratio = ours / theirs;
         let name = format!("{name}: {figure}");
         println!("{name:<34} {theirs:>6.3}  {ours:>6.3}  {ratio:>6.3}");
-        let near = (ratio - 1.0).abs() <= share;
+        let near = (ratio - 1.0).abs() <= TOLERANCE;
         if !near {
-            println!("more than {:.0} % from the paper", 100.0 * share);
+            println!("more than {:.0} % from the paper", 100.0 * TOLERANCE);
         }
         holds &= near;
     }
@@ -136,7 +116,7 @@ fn rows_hold(args: &Args, rows: Rows) -> bool {
         );
     }
     println!("{} rows hold, {} stale", rows.count(), rows.stale().len());
-    let mut holds = rows.stale().is_empty();
+    let is_current = rows.stale().is_empty();
     let reproduction = Reproduction {
         choice: Choice {
             networks: vec![Network::Cnn],
@@ -154,16 +134,11 @@ fn rows_hold(args: &Args, rows: Rows) -> bool {
             .get(&planned.point().id)
             .filter(|_| is_long)
         {
-            holds &= compare(
-                &planned.name(),
-                planned.scheduler(),
-                run.activity(),
-                OF_ROWS,
-            );
+            compare(&planned.name(), planned.scheduler(), run.activity());
         }
     }
     chosen.truncate(args.again);
-    holds & again(&args.out, &reproduction, &chosen)
+    is_current & again(&args.out, &reproduction, &chosen)
 }
 
 /// Executes runs that have rows again, and tells whether the results are those of the rows.

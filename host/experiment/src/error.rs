@@ -4,10 +4,12 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use gleaner_cre::channel::TraceError;
 use gleaner_energy::harvest::HarvestError;
 use gleaner_files::FileError;
 use gleaner_learn::data::DataError;
 use gleaner_sim::fleet::BuildError;
+use gleaner_sim::policy::PolicyError;
 use gleaner_sim::report::counted;
 use gleaner_sim::run::{LogError, RunError};
 use gleaner_sim::scenario::ScenarioError;
@@ -122,6 +124,12 @@ pub enum ExperimentError {
     NoStore { preset: String },
     #[error("no preset is sustainable on these traces: {reasons}; choose other --traces")]
     NotSustainable { reasons: String },
+    #[error("round {round} cannot be planned: {source}")]
+    Undecided { round: u32, source: PolicyError },
+    #[error("{}: {problem}; `gleaner simulate --record-instances FILE` writes such a file", path.display())]
+    Problems { path: PathBuf, problem: String },
+    #[error(transparent)]
+    Channel(#[from] TraceError),
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     #[error(transparent)]

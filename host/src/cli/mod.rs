@@ -17,6 +17,7 @@ pub mod print;
 mod allow;
 mod bench;
 mod board;
+mod calibrate;
 mod compare;
 mod config;
 mod cycles;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::study::{StudyArgs, choices, positive};
-use super::{OUT_OF_TIME, word};
+use super::{OUT_OF_TIME, calibrate, word};
 use gleaner_experiment::reproduce::{
     Cells, Choice, Exhibit, Formulas, Keeper, Network, Progress, Reproduction, Rows, Scale,
 };
@@ -36,8 +36,10 @@ signal came: the runs in progress ended after their round, and the same command 
 
 /// Exhibits, scale and directory of a reproduction.
 #[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// Tables and figures to reproduce, separated by commas, or `all`: table-accuracy-mnist,
     /// table-accuracy-cifar, fig-v, fig-mnist, fig-cifar, fig-bound, table-solution,
     /// table-statistics, fig-clients.
@@ -118,8 +120,18 @@ impl ChoiceArgs {
     }
 }
 
+/// Parts of the reproduction that need no runs.
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    /// Identify constants that the paper does not print by the activity that it does.
+    Calibrate(calibrate::Args),
+}
+
 /// Executes what is missing, reads everything and writes the report.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(Part::Calibrate(args)) = &args.part {
+        return calibrate::run(args);
+    }
     let rows = args.rows.as_deref().map(Rows::read).transpose()?;
     let mut reproduction = Reproduction {
         scale: args.scale,

@@ -59,7 +59,12 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         Case::new(
             format!("d = {degree}"),
             "paper-cnn",
-            &["run.scheduler=glean"],
+            &[
+                "run.scheduler=glean",
+                // The channel and cycles of docs/results/glean.md.
+                "channel.placement=fixed",
+                "device.cycles_per_sample=1000",
+            ],
         )
         .set("partition.non_iid_degree", *degree)
         .set("run.rounds", rounds)

@@ -152,7 +152,7 @@ pub fn harmless_bound(setting: Setting, data: &Dataset, seeds: u64) -> u32 {
     largest + 1 - below
 }
 
-/// Runs a scenario.
+/// Runs a scenario on the data and returns its outcome.
 pub fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
     let mut deployment = fleet::build(scenario, data, 1).expect("a deployment");
     let environment = environment::of(scenario).expect("a world that is drawn");

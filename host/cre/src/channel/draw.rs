@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn positions_are_drawn_once_or_in_every_round() {
         let radio = RadioParams {
-            fading: crate::channel::Fading {
+            fading: Fading {
                 k: 1e12,
                 ..System::paper_mlp().radio.fading
             },

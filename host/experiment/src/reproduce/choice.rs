@@ -11,15 +11,15 @@ pub struct Choice {
     pub networks: Vec<Network>,
     /// Editions of CRE; the baselines have the first.
     pub formulas: Vec<Formulas>,
-    /// Schedulers.
+    /// Schedulers of the chosen runs.
     pub schedulers: Vec<Scheduler>,
     /// Cells of the accuracy table.
     pub cells: Vec<Cells>,
     /// Values of V; runs at the preset's V are not among them.
     pub factors: Vec<f64>,
-    /// Numbers of rounds.
+    /// Lengths of the chosen runs in rounds.
     pub rounds: Vec<usize>,
-    /// Seeds.
+    /// Seeds of the chosen runs.
     pub seeds: Vec<u32>,
 }
 

@@ -4,6 +4,7 @@
 //! An exhibit (a table or figure) lists the settings it needs and shows their runs; claims are
 //! checked by stated rules from the same runs. Exhibits share runs of equal scenarios.
 
+mod calibrate;
 mod choice;
 mod claims;
 mod exhibit;
@@ -34,6 +35,7 @@ use crate::plan::Point;
 use crate::stats::Statistic;
 use crate::study::{Runs, Study};
 use crate::table::columns;
+pub use calibrate::{Calibration, Stage};
 pub use choice::{Cells, Choice};
 pub use exhibit::Exhibit;
 use field::Field;
@@ -87,7 +89,7 @@ impl Planned {
         &self.point
     }
 
-    /// Returns the scheduler.
+    /// Returns the scheduler of the run.
     pub fn scheduler(&self) -> Scheduler {
         self.setting.scheduler
     }

@@ -66,7 +66,7 @@ const PAPERS_ROUNDS: usize = 2000;
 pub struct Activity {
     /// Updates used per round.
     pub clients: f64,
-    /// Epochs per update.
+    /// Mean number of epochs per update.
     pub epochs: f64,
 }
 

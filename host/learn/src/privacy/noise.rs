@@ -1,4 +1,4 @@
-//! Gaussian noise.
+//! Gaussian noise from random words.
 
 /// Adds independent Gaussian noise to every value, in order: x + s sqrt(-2 ln u) cos(2 pi v), and the
 /// same with sin for the next value (Box and Muller, 1958), with s the `deviation`. `draw` returns 64

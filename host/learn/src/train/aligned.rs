@@ -26,6 +26,13 @@ impl Aligned {
         }
     }
 
+    /// Changes the length; the values are any.
+    pub(crate) fn resize(&mut self, length: usize) {
+        if self.length != length {
+            *self = Self::zeros(length);
+        }
+    }
+
     pub(crate) fn copy(values: &[f32]) -> Self {
         let mut copy = Self::zeros(values.len());
         copy.copy_from_slice(values);

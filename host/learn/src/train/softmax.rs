@@ -21,13 +21,86 @@ impl Score {
     }
 }
 
+/// Samples whose cross-entropies share a logarithm: a sum of powers is at most 256, so 64 of them multiply
+/// without overflow.
+const BLOCK: usize = 64;
+
 /// Turns each row of scores z into (softmax(z) - y) `scale`, the gradient of `scale` times the
 /// cross-entropy, and returns the score; y is the one-hot label.
+#[inline(always)]
 pub(super) fn errors(rows: &mut [f32], labels: &[u8], classes: usize, scale: f32) -> Score {
     let (rows, _) = rows.as_chunks_mut::<LANES>();
-    errors_of(rows.iter_mut(), labels, |row, label| {
-        row_error(row, label, classes, scale)
-    })
+    let mut columns = [[0.0; BLOCK]; LANES];
+    let mut score = Score::default();
+    for (rows, labels) in rows.chunks_mut(BLOCK).zip(labels.chunks(BLOCK)) {
+        load(rows, &mut columns);
+        block_errors(rows, labels, &mut columns[..classes], scale, &mut score);
+        columns[classes..].fill([0.0; BLOCK]);
+        store(&columns, rows);
+        for (row, &label) in rows.iter_mut().zip(labels) {
+            row[usize::from(label)] -= scale;
+        }
+    }
+    score
+}
+
+/// Replaces up to 64 rows by their errors, in the steps of [`row_error`], and adds to the score. A column
+/// holds the values of a class, one lane a row.
+#[inline(always)]
+fn block_errors(
+    rows: &[[f32; LANES]],
+    labels: &[u8],
+    columns: &mut [[f32; BLOCK]],
+    scale: f32,
+    score: &mut Score,
+) {
+    // The class of the largest score, as a number: lanes of one type are compared and chosen together.
+    let (mut largest, mut places) = (columns[0], [0.0; BLOCK]);
+    for (class, column) in columns.iter().enumerate().skip(1) {
+        let class = class as f32;
+        for ((largest, place), &value) in largest.iter_mut().zip(&mut places).zip(column) {
+            let wins = value > *largest;
+            *largest = if wins { value } else { *largest };
+            *place = if wins { class } else { *place };
+        }
+    }
+    for (lane, (row, &label)) in rows.iter().zip(labels).enumerate() {
+        score.correct += usize::from(places[lane] == f32::from(label));
+        score.loss -= f64::from(row[usize::from(label)] - largest[lane]);
+    }
+    let mut sums = [0.0; BLOCK];
+    for column in columns.iter_mut() {
+        for ((value, largest), sum) in column.iter_mut().zip(&largest).zip(&mut sums) {
+            *value = exp_of_negative(*value - largest);
+            *sum += *value;
+        }
+    }
+    let shares = sums.map(|sum| scale / sum);
+    for column in columns.iter_mut() {
+        for (value, share) in column.iter_mut().zip(&shares) {
+            *value *= share;
+        }
+    }
+    let product = |product, sum: &f32| product * f64::from(*sum);
+    score.loss += libm::log(sums[..rows.len()].iter().fold(1.0, product));
+}
+
+#[inline(always)]
+fn load(rows: &[[f32; LANES]], columns: &mut [[f32; BLOCK]; LANES]) {
+    for (lane, row) in rows.iter().enumerate() {
+        for class in 0..LANES {
+            columns[class][lane] = row[class];
+        }
+    }
+}
+
+#[inline(always)]
+fn store(columns: &[[f32; BLOCK]; LANES], rows: &mut [[f32; LANES]]) {
+    for (lane, row) in rows.iter_mut().enumerate() {
+        for class in 0..LANES {
+            row[class] = columns[class][lane];
+        }
+    }
 }
 
 /// As [`errors`], of rows of any `width`.
@@ -38,23 +111,12 @@ pub(super) fn wide_errors(
     classes: usize,
     scale: f32,
 ) -> Score {
-    errors_of(rows.chunks_exact_mut(width), labels, |row, label| {
-        row_error(row, label, classes, scale)
-    })
-}
-
-#[inline(always)]
-fn errors_of<R>(
-    mut rows: impl Iterator<Item = R>,
-    labels: &[u8],
-    mut row_error: impl FnMut(R, usize) -> RowScore,
-) -> Score {
+    let mut rows = rows.chunks_exact_mut(width);
     let mut score = Score::default();
-    // A sum of powers is at most 256, so 64 of them multiply without overflow: one logarithm.
-    for labels in labels.chunks(64) {
+    for labels in labels.chunks(BLOCK) {
         let mut product = 1.0;
         for (&label, row) in labels.iter().zip(&mut rows) {
-            let row = row_error(row, usize::from(label));
+            let row = row_error(row, usize::from(label), classes, scale);
             score.correct += usize::from(row.correct);
             score.loss -= f64::from(row.below_largest);
             product *= f64::from(row.sum);

@@ -122,3 +122,34 @@ fn decision(tasks: impl Iterator<Item = Task>, promise: Promise) -> Decision {
         ..Decision::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::fixture::Round;
+
+    #[test]
+    fn the_plan_without_participants_is_excluded_where_it_is_best_and_another_exists() {
+        let mut round = Round::first(4, 2);
+        // Without a weight on learning every participant only costs.
+        round.instance.queue_j.fill(1.0);
+        let free = Cre::new(Solver::Exact, CreEpochs::Common);
+        let bound = free.require_participants(true);
+        assert!(round.orders(&free).is_empty());
+        let chosen = round.decide(&bound);
+        assert_eq!(chosen.orders.len(), 1);
+        // The best single participant is the best of all plans here.
+        let alone = best_alone(&round.instance)
+            .into_iter()
+            .map(|(value, _)| value);
+        let least = alone.fold(f64::INFINITY, f64::min);
+        assert_eq!(chosen.promise.unwrap().objective, least);
+        round
+            .instance
+            .gain
+            .iter_mut()
+            .flatten()
+            .for_each(|gain| *gain = 1e-30);
+        assert!(round.orders(&bound).is_empty());
+    }
+}

@@ -24,12 +24,12 @@ use crate::ClientId;
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Importance {
-    /// norm of its gradient times its weight, w_i ||grad F_i||
+    /// norm of its gradient times its weight D_i / D
     #[default]
     Weighted,
-    /// norm of its gradient, ||grad F_i||
+    /// norm of its gradient
     Norm,
-    /// norm of its gradient over its samples, ||grad F_i|| / D_i
+    /// norm of its gradient over its samples D_i
     PerSample,
 }
 

@@ -251,3 +251,38 @@ fn trust_needs_samples_of_the_base_station() {
     let samples: Override = "data.validation_samples=100".parse().unwrap();
     assert!(resolve("paper-mlp", &[rule, samples]).is_ok());
 }
+
+#[test]
+fn listed_sample_numbers_are_one_for_every_client_and_survive_the_canonical_text() {
+    let resolved = |sets: &[&str]| {
+        let sets: Vec<Override> = sets.iter().map(|it| it.parse().unwrap()).collect();
+        resolve("paper-mlp", &sets)
+    };
+    for wrong in [
+        &["partition.sizes=[5, 6]"][..],
+        &["clients.count=2", "partition.sizes=[5, 0]"],
+        &[
+            "clients.count=2",
+            "partition.sizes=[5, 6]",
+            "partition.rule=natural",
+        ],
+    ] {
+        let refused = resolved(wrong).unwrap_err().to_string();
+        assert!(refused.contains("partition.sizes = ["), "{refused}");
+    }
+    let listed = resolved(&["clients.count=2", "partition.sizes=[5, 6]"]).unwrap();
+    assert_eq!(listed.partition.sizes, [5, 6]);
+    assert_eq!(resolve_text(&listed.to_toml(), "x", &[]).unwrap(), listed);
+    assert!(!Scenario::default().to_toml().contains("sizes"));
+}
+
+#[test]
+fn a_required_participant_needs_common_epochs() {
+    let required: Override = "cre.require_participants=true".parse().unwrap();
+    assert!(resolve("paper-mlp", std::slice::from_ref(&required)).is_ok());
+    let each: Override = "cre.epochs=per-client".parse().unwrap();
+    let refused = resolve("paper-mlp", &[required, each])
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("cre.require_participants"), "{refused}");
+}

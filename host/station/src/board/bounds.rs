@@ -26,9 +26,9 @@ pub struct Deviation {
     pub field: &'static str,
     /// The amount in the ledger.
     pub found: u64,
-    /// Its lower bound.
+    /// Least amount that is possible.
     pub least: u64,
-    /// Its upper bound.
+    /// Largest amount that is possible.
     pub most: u64,
 }
 

@@ -58,7 +58,7 @@ impl Head {
         }
     }
 
-    /// Writes the row.
+    /// Returns the row as the text of its file.
     pub fn encode(&self) -> String {
         let mut body = line(self);
         for it in &self.run.rounds {

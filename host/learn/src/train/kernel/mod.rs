@@ -6,18 +6,22 @@
 //! the fused step is done in software; on other architectures the compiler vectorises it.
 
 mod lanes;
+mod lanewise;
 mod pool;
 mod product;
 mod rows;
+mod scores;
 mod select;
 mod windows;
 mod winograd;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(super) use lanewise::{descend, gate, rectify, repeat};
 pub(super) use pool::{CHANNELS, pool};
 pub(crate) use product::{Left, multiply};
-pub(super) use rows::{Lists, ROW, RowSum, add_rows};
+pub(super) use rows::{Lists, ROW, RowSum, add_rows, word};
+pub(super) use scores::errors;
 pub use select::{Kernel, KernelError};
 pub(super) use windows::{NARROW, Places, ROWS, WIDE, Windows, add_windows};
 pub(super) use winograd::{ONE, OUTPUTS, POINTS, TAPS, filters, gather, spread};

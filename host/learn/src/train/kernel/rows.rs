@@ -12,13 +12,13 @@ const ROWS: usize = 256;
 /// Codes that are looked at together.
 const GROUP: usize = 8;
 
-/// Lists of (row, code) pairs, each of even length; a code stands for a number in a table.
-#[derive(Clone, Debug, Default)]
+/// Lists of (row, code) entries, each of even length; a code stands for a number in a table.
+#[derive(Clone, Debug)]
 pub(in crate::train) struct Lists {
-    /// List i is `entries[starts[i]..starts[i + 1]]`.
+    /// List i is `words[starts[i]..starts[i + 1]]`.
     pub starts: Vec<u32>,
-    /// Pairs of row and code.
-    pub entries: Vec<[u8; 2]>,
+    /// Two entries each: from the lowest byte on, row, code, row, code. Two more follow the last list.
+    pub words: Vec<u32>,
 }
 
 impl Lists {
@@ -26,7 +26,7 @@ impl Lists {
     pub(in crate::train) fn new() -> Self {
         Self {
             starts: vec![0],
-            entries: Vec::new(),
+            words: vec![0; 2],
         }
     }
 
@@ -34,7 +34,7 @@ impl Lists {
     pub(in crate::train) fn push(&mut self, codes: &[u8]) {
         // Each code is written and overwritten by the next if zero: a branch would be mispredicted
         // too often.
-        let mut out = [[0, 0]; ROWS + 1];
+        let mut out = [[0, 0]; ROWS + 2];
         let mut kept = 0;
         for (group, codes) in codes.chunks(GROUP).enumerate() {
             // Most of an image is blank.
@@ -46,20 +46,28 @@ impl Lists {
                 kept += usize::from(code != 0);
             }
         }
-        if kept % 2 == 1 {
-            out[kept] = [0, 0];
-            kept += 1;
-        }
-        self.entries.extend_from_slice(&out[..kept]);
-        self.starts.push(self.entries.len() as u32);
+        out[kept] = [0, 0];
+        self.words.truncate(self.words.len() - 2);
+        let pairs = &out.as_chunks::<2>().0[..kept.div_ceil(2)];
+        self.words.extend(pairs.iter().map(word));
+        self.starts.push(self.words.len() as u32);
+        self.words.extend([0; 2]);
     }
 
-    /// Returns the (row, code) pairs of a list, without the padding.
+    /// Returns the (row, code) entries of a list, without the padding.
     pub(in crate::train) fn list(&self, at: usize) -> impl Iterator<Item = (usize, u8)> {
         let bounds = self.starts[at] as usize..self.starts[at + 1] as usize;
-        let pairs = self.entries[bounds].iter().filter(|pair| pair[1] != 0);
-        pairs.map(|&[row, code]| (usize::from(row), code))
+        let entries = self.words[bounds].iter().flat_map(|word| {
+            let [a, a_code, b, b_code] = word.to_le_bytes();
+            [(usize::from(a), a_code), (usize::from(b), b_code)]
+        });
+        entries.filter(|(_, code)| *code != 0)
     }
+}
+
+/// Joins two list entries to one word.
+pub(in crate::train) fn word(&[[a, a_code], [b, b_code]]: &[[u8; 2]; 2]) -> u32 {
+    u32::from_le_bytes([a, a_code, b, b_code])
 }
 
 /// Adds to the first `used` lanes of each row of `out` those of the rows that its list names:
@@ -94,84 +102,136 @@ pub(in crate::train) struct RowSum<'a> {
 unsafe fn all<V: Halved>(sum: RowSum, starts: &[u32], rows: &[f32], out: &mut [f32]) {
     let half = V::WIDTH / 2;
     let rows = rows.as_chunks::<ROW>().0;
-    for (bounds, out) in starts.windows(2).zip(out.as_chunks_mut::<ROW>().0) {
-        let pairs = sum.lists.entries[bounds[0] as usize..bounds[1] as usize]
-            .as_chunks::<2>()
-            .0;
-        if pairs.is_empty() {
-            continue;
-        }
-        // SAFETY: the strips cover no more than the ROW lanes: 64, or the fewer that the paper's
-        // 50 units leave, 56 in wide vectors and 52 in narrow ones.
-        unsafe {
-            match V::WIDTH {
-                16 if sum.used <= ROW - half => strip::<V, 3, 1>(pairs, sum.table, rows, out, 0),
-                16 => strip::<V, 4, 0>(pairs, sum.table, rows, out, 0),
-                _ => {
-                    strip::<V, 4, 0>(pairs, sum.table, rows, out, 0);
-                    if sum.used <= ROW - 3 * half {
-                        strip::<V, 2, 1>(pairs, sum.table, rows, out, 32);
-                    } else {
-                        strip::<V, 4, 0>(pairs, sum.table, rows, out, 32);
-                    }
+    let out = out.as_chunks_mut::<ROW>().0;
+    // SAFETY: the strips cover no more than the ROW lanes: 64, or the fewer that the paper's 50
+    // units leave, 56 in wide vectors and 52 in narrow ones.
+    unsafe {
+        match V::WIDTH {
+            16 if sum.used <= ROW - half => strip::<V, 3, 1>(sum, starts, rows, out, 0),
+            16 => strip::<V, 4, 0>(sum, starts, rows, out, 0),
+            _ => {
+                strip::<V, 4, 0>(sum, starts, rows, out, 0);
+                if sum.used <= ROW - 3 * half {
+                    strip::<V, 2, 1>(sum, starts, rows, out, 32);
+                } else {
+                    strip::<V, 4, 0>(sum, starts, rows, out, 32);
                 }
             }
         }
     }
 }
 
-/// Sums a strip of `N` vectors and `H` half ones, from `offset` on, kept in registers twice.
+/// Sums a strip of `N` vectors and `H` half ones of every row, from `offset` on.
 ///
 /// # Safety
 /// The processor must have the instructions of `V`, and the strip must end within a row.
 #[inline(always)]
 unsafe fn strip<V: Halved, const N: usize, const H: usize>(
-    pairs: &[[[u8; 2]; 2]],
-    table: &[f32; 256],
+    sum: RowSum,
+    starts: &[u32],
     rows: &[[f32; ROW]],
-    out: &mut [f32; ROW],
+    out: &mut [[f32; ROW]],
     offset: usize,
 ) {
-    let tail = offset + N * V::WIDTH;
-    // SAFETY: the caller vouches for the strip; rows are found by a checked index.
-    unsafe {
-        let target = out.as_mut_ptr();
-        let mut even = [V::splat(0.0); N];
-        let mut odd = even;
-        let mut even_tail = [V::Half::splat(0.0); H];
-        let mut odd_tail = even_tail;
-        for (at, vector) in even.iter_mut().enumerate() {
-            *vector = V::load(target.add(offset + at * V::WIDTH));
+    let words = &*sum.lists.words;
+    let first = starts[0] as usize;
+    // A pair is read two pairs before it is added, across lists too: addresses that are known early
+    // keep both load units busy.
+    let (mut word, mut next) = (words[first], words[first + 1]);
+    for (bounds, out) in starts.windows(2).zip(out) {
+        let (start, end) = (bounds[0] as usize, bounds[1] as usize);
+        if start == end {
+            continue;
         }
-        for vector in &mut even_tail {
-            *vector = V::Half::load(target.add(tail));
+        // SAFETY: the caller vouches for processor and strip.
+        unsafe {
+            let mut sums = Sums::<V, N, H>::load(out, offset);
+            for after in &words[start + 2..end + 2] {
+                // Volatile: the compiler would move the load to where the pair is added.
+                let after = std::ptr::from_ref(after).read_volatile();
+                sums.add(word, sum.table, rows, offset);
+                (word, next) = (next, after);
+            }
+            sums.store(out, offset);
         }
-        for &[[a, a_code], [b, b_code]] in pairs {
-            // One load of four bytes; the compiler would make it four.
-            let word = u32::from_le_bytes([a, a_code, b, b_code]);
-            let byte = |number: u32| (word >> (8 * number) & 0xFF) as usize;
-            let (a_row, b_row) = (rows[byte(0)].as_ptr(), rows[byte(2)].as_ptr());
-            let (a, b) = (table[byte(1)], table[byte(3)]);
+    }
+}
+
+/// The sums of a strip, kept in registers: over entries at even places and over those at odd places.
+struct Sums<V: Halved, const N: usize, const H: usize> {
+    even: [V; N],
+    odd: [V; N],
+    even_tail: [V::Half; H],
+    odd_tail: [V::Half; H],
+}
+
+impl<V: Halved, const N: usize, const H: usize> Sums<V, N, H> {
+    /// # Safety
+    /// As for [`strip`]; so for every function below.
+    #[inline(always)]
+    unsafe fn load(out: &[f32; ROW], offset: usize) -> Self {
+        let tail = offset + N * V::WIDTH;
+        // SAFETY: the strip lies in the row.
+        unsafe {
+            let from = out.as_ptr();
+            let mut even = [V::splat(0.0); N];
+            let mut even_tail = [V::Half::splat(0.0); H];
+            let (odd, odd_tail) = (even, even_tail);
+            for (at, vector) in even.iter_mut().enumerate() {
+                *vector = V::load(from.add(offset + at * V::WIDTH));
+            }
+            for vector in &mut even_tail {
+                *vector = V::Half::load(from.add(tail));
+            }
+            Self {
+                even,
+                odd,
+                even_tail,
+                odd_tail,
+            }
+        }
+    }
+
+    /// Adds the two rows that a pair names.
+    #[inline(always)]
+    unsafe fn add(&mut self, word: u32, table: &[f32; 256], rows: &[[f32; ROW]], offset: usize) {
+        let tail = offset + N * V::WIDTH;
+        let byte = |number: u32| (word >> (8 * number) & 0xFF) as usize;
+        let (a_row, b_row) = (rows[byte(0)].as_ptr(), rows[byte(2)].as_ptr());
+        let (a, b) = (table[byte(1)], table[byte(3)]);
+        // SAFETY: the strip lies in the rows.
+        unsafe {
             let (a_factor, b_factor) = (V::splat(a), V::splat(b));
             for at in 0..N {
                 let lane = offset + at * V::WIDTH;
-                even[at] = V::load(a_row.add(lane)).multiply_add(a_factor, even[at]);
-                odd[at] = V::load(b_row.add(lane)).multiply_add(b_factor, odd[at]);
+                self.even[at] = V::load(a_row.add(lane)).multiply_add(a_factor, self.even[at]);
+                self.odd[at] = V::load(b_row.add(lane)).multiply_add(b_factor, self.odd[at]);
             }
             for at in 0..H {
                 let (a_factor, b_factor) = (V::Half::splat(a), V::Half::splat(b));
-                even_tail[at] =
-                    V::Half::load(a_row.add(tail)).multiply_add(a_factor, even_tail[at]);
-                odd_tail[at] = V::Half::load(b_row.add(tail)).multiply_add(b_factor, odd_tail[at]);
+                self.even_tail[at] =
+                    V::Half::load(a_row.add(tail)).multiply_add(a_factor, self.even_tail[at]);
+                self.odd_tail[at] =
+                    V::Half::load(b_row.add(tail)).multiply_add(b_factor, self.odd_tail[at]);
             }
         }
-        for at in 0..N {
-            even[at]
-                .add(odd[at])
-                .store(target.add(offset + at * V::WIDTH));
-        }
-        for at in 0..H {
-            even_tail[at].add(odd_tail[at]).store(target.add(tail));
+    }
+
+    /// Joins both sums.
+    #[inline(always)]
+    unsafe fn store(self, out: &mut [f32; ROW], offset: usize) {
+        let tail = offset + N * V::WIDTH;
+        // SAFETY: the strip lies in the row.
+        unsafe {
+            let target = out.as_mut_ptr();
+            for at in 0..N {
+                let sum = self.even[at].add(self.odd[at]);
+                sum.store(target.add(offset + at * V::WIDTH));
+            }
+            for at in 0..H {
+                let sum = self.even_tail[at].add(self.odd_tail[at]);
+                sum.store(target.add(tail));
+            }
         }
     }
 }

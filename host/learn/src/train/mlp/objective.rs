@@ -8,18 +8,23 @@
 //! Every sum runs over samples in order (the blocks' parts in the order of blocks), so neither
 //! pass depends on which thread does what.
 
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
 use super::Mlp;
-use super::sparse::{Block, SEGMENT, Sparse};
+use super::sparse::{BLOCK, Block, SEGMENT, Sparse};
 use super::weights::{self, Small, Weights};
 use crate::train::aligned::Aligned;
-use crate::train::kernel::{Left, Lists, ROW, RowSum, add_rows, multiply};
-use crate::train::softmax::{self, LANES, Score};
+use crate::train::kernel::{
+    Left, Lists, ROW, RowSum, add_rows, descend, errors, gate, multiply, rectify, repeat,
+};
+use crate::train::softmax::{LANES, Score};
 use crate::train::{Evaluation, Objective};
 
 /// Rows of W1 that one piece of the second pass sums.
-const PIXELS: usize = 56;
+const PIXELS: usize = 98;
 
 /// The loss F_i of a perceptron.
 #[derive(Debug)]
@@ -28,12 +33,40 @@ pub(super) struct MlpObjective {
     data: Sparse,
 }
 
+/// The memory of a training, kept for the next one: fresh memory costs a page fault every 4 KB.
+struct Workspace {
+    weights: Weights,
+    /// One of each block.
+    passes: Vec<Pass>,
+}
+
+/// Workspaces that no training uses now.
+static SPARE: Mutex<Vec<Workspace>> = Mutex::new(Vec::new());
+
 /// The result of the first pass over a block.
 struct Pass {
     score: Score,
     /// One row of hidden errors per sample.
     hidden_errors: Aligned,
     small: Small,
+}
+
+/// Intermediate results.
+struct Scratch {
+    /// One row per sample of a block: its hidden layer, or the errors of that layer's output.
+    hidden: Aligned,
+    /// One row per sample of a block: scores of the classes, then their errors.
+    scores: Aligned,
+    /// The gradient of a piece of W1.
+    slope: Aligned,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+        hidden: Aligned::zeros(BLOCK * ROW),
+        scores: Aligned::zeros(BLOCK * LANES),
+        slope: Aligned::zeros(PIXELS * ROW),
+    });
 }
 
 impl MlpObjective {
@@ -57,25 +90,43 @@ impl MlpObjective {
         }
     }
 
-    /// Returns the hidden layer after ReLU, one row per sample, and the class scores.
-    fn forward(&self, weights: &Weights, block: &Block) -> (Aligned, Aligned) {
-        let samples = block.labels.len();
-        let kernel = self.model.kernel;
-        let mut hidden = Aligned::repeat(&weights.small.b1, samples);
-        for (segment, rows) in weights.w1.chunks(SEGMENT * ROW).enumerate() {
-            let sum = self.row_sum(&block.by_sample, segment * samples);
-            add_rows(kernel, sum, rows, &mut hidden);
+    /// Takes a spare workspace, or a new one, for these parameters.
+    fn workspace(&self, parameters: &[f32]) -> Workspace {
+        let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut workspace = spare.unwrap_or_else(|| Workspace {
+            weights: Weights::zeros(&self.model),
+            passes: Vec::new(),
+        });
+        workspace.weights.read(&self.model, parameters);
+        let blocks = &self.data.blocks;
+        workspace.passes.resize_with(blocks.len(), || Pass {
+            score: Score::default(),
+            hidden_errors: Aligned::zeros(0),
+            small: Small::zeros(&self.model),
+        });
+        for (pass, block) in workspace.passes.iter_mut().zip(blocks) {
+            pass.hidden_errors.resize(block.labels.len() * ROW);
+            pass.small.resize(&self.model);
         }
-        for value in hidden.iter_mut() {
-            *value = value.max(0.0);
-        }
-        let mut scores = Aligned::repeat(&weights.small.b2, samples);
-        let left = Left::matrix(&hidden, ROW, self.model.hidden);
-        multiply(kernel, samples, left, &weights.small.w2, &mut scores, LANES);
-        (hidden, scores)
+        workspace
     }
 
-    fn first_pass(&self, weights: &Weights, block: &Block) -> Pass {
+    /// Computes the hidden layer after ReLU and the class scores, one row per sample.
+    fn forward(&self, weights: &Weights, block: &Block, hidden: &mut [f32], scores: &mut [f32]) {
+        let samples = block.labels.len();
+        let kernel = self.model.kernel;
+        repeat(kernel, &weights.small.b1, hidden);
+        for (segment, rows) in weights.w1.chunks(SEGMENT * ROW).enumerate() {
+            let sum = self.row_sum(&block.by_sample, segment * samples);
+            add_rows(kernel, sum, rows, hidden);
+        }
+        rectify(kernel, hidden);
+        scores.as_chunks_mut().0.fill(weights.small.b2);
+        let left = Left::matrix(hidden, ROW, self.model.hidden);
+        multiply(kernel, samples, left, &weights.small.w2, scores, LANES);
+    }
+
+    fn first_pass(&self, weights: &Weights, block: &Block, scratch: &mut Scratch, pass: &mut Pass) {
         let Mlp {
             hidden: units,
             outputs,
@@ -83,32 +134,24 @@ impl MlpObjective {
             ..
         } = self.model;
         let samples = block.labels.len();
-        let (hidden, mut errors) = self.forward(weights, block);
-        let scale = 1.0 / self.data.samples as f32;
-        let score = softmax::errors(&mut errors, &block.labels, outputs, scale);
-        let mut small = Small::zeros(&self.model);
-        let transposed = Left::transposed(&hidden, ROW, samples);
-        multiply(kernel, units, transposed, &errors, &mut small.w2, LANES);
-        let mut hidden_errors = Aligned::zeros(samples * ROW);
-        let left = Left::matrix(&errors, LANES, outputs);
-        multiply(
-            kernel,
-            samples,
-            left,
-            &weights.w2_transposed,
-            &mut hidden_errors,
-            ROW,
-        );
-        for (error, value) in hidden_errors.iter_mut().zip(hidden.iter()) {
-            *error = if *value > 0.0 { *error } else { 0.0 };
-        }
-        small.b1 = sum_rows(&hidden_errors);
-        small.b2 = sum_rows(&errors);
-        Pass {
+        let Pass {
             score,
-            hidden_errors,
+            hidden_errors: hidden,
             small,
-        }
+        } = pass;
+        let scores = &mut scratch.scores[..samples * LANES];
+        let back = &mut scratch.hidden[..samples * ROW];
+        self.forward(weights, block, hidden, scores);
+        let scale = 1.0 / self.data.samples as f32;
+        *score = errors(kernel, scores, &block.labels, outputs, scale);
+        small.w2.fill(0.0);
+        let transposed = Left::transposed(hidden, ROW, samples);
+        multiply(kernel, units, transposed, scores, &mut small.w2, LANES);
+        back.fill(0.0);
+        let left = Left::matrix(scores, LANES, outputs);
+        multiply(kernel, samples, left, &weights.w2_transposed, back, ROW);
+        small.b1 = gate(kernel, back, hidden);
+        small.b2 = sum_rows(scores);
     }
 
     /// Sums the gradient of the rows of W1 from `first` on.
@@ -119,9 +162,11 @@ impl MlpObjective {
         }
     }
 
-    fn first_passes(&self, weights: &Weights) -> Vec<Pass> {
-        let pass = |block| self.first_pass(weights, block);
-        self.data.blocks.par_iter().map(pass).collect()
+    fn first_passes(&self, Workspace { weights, passes }: &mut Workspace) {
+        let blocks = self.data.blocks.par_iter().zip(passes);
+        blocks.for_each(|(block, pass)| {
+            SCRATCH.with_borrow_mut(|scratch| self.first_pass(weights, block, scratch, pass));
+        });
     }
 
     /// Returns the loss and the gradient of everything but W1, the blocks' parts joined in the
@@ -135,19 +180,20 @@ impl MlpObjective {
     }
 
     /// Takes one full-batch step and returns the loss before it.
-    fn step(&self, weights: &mut Weights, learning_rate: f32) -> f64 {
-        let passes = self.first_passes(weights);
-        weights
-            .w1
-            .par_chunks_mut(PIXELS * ROW)
-            .enumerate()
-            .for_each(|(piece, rows)| {
-                let mut slope = Aligned::zeros(rows.len());
-                self.second_pass(&passes, piece * PIXELS, &mut slope);
-                weights::descend(rows, &slope, learning_rate);
+    fn step(&self, workspace: &mut Workspace, learning_rate: f32) -> f64 {
+        self.first_passes(workspace);
+        let Workspace { weights, passes } = workspace;
+        let pieces = weights.w1.par_chunks_mut(PIXELS * ROW).enumerate();
+        pieces.for_each(|(piece, rows)| {
+            SCRATCH.with_borrow_mut(|scratch| {
+                let slope = &mut scratch.slope[..rows.len()];
+                slope.fill(0.0);
+                self.second_pass(passes, piece * PIXELS, slope);
+                descend(self.model.kernel, rows, slope, learning_rate);
             });
-        let (loss, slope) = self.join(&passes);
-        weights.descend(&slope, learning_rate);
+        });
+        let (loss, slope) = self.join(passes);
+        weights.descend(self.model.kernel, &slope, learning_rate);
         loss
     }
 }
@@ -163,21 +209,31 @@ impl Objective for MlpObjective {
             gradient.len(),
             "the gradient has another length"
         );
-        let passes = self.first_passes(&Weights::read(&self.model, parameters));
+        let mut workspace = self.workspace(parameters);
+        self.first_passes(&mut workspace);
+        let passes = &workspace.passes;
         let mut w1 = Aligned::zeros(self.model.inputs * ROW);
         w1.par_chunks_mut(PIXELS * ROW)
             .enumerate()
-            .for_each(|(piece, rows)| self.second_pass(&passes, piece * PIXELS, rows));
-        let (loss, small) = self.join(&passes);
+            .for_each(|(piece, rows)| self.second_pass(passes, piece * PIXELS, rows));
+        let (loss, small) = self.join(passes);
         weights::write(&self.model, &w1, &small, gradient);
+        workspace.keep();
         loss
     }
 
     fn evaluate(&self, parameters: &[f32]) -> Evaluation {
-        let weights = Weights::read(&self.model, parameters);
+        let mut weights = Weights::zeros(&self.model);
+        weights.read(&self.model, parameters);
         let score = |block: &Block| {
-            let (_, mut scores) = self.forward(&weights, block);
-            softmax::errors(&mut scores, &block.labels, self.model.outputs, 1.0)
+            SCRATCH.with_borrow_mut(|Scratch { hidden, scores, .. }| {
+                let samples = block.labels.len();
+                let hidden = &mut hidden[..samples * ROW];
+                let scores = &mut scores[..samples * LANES];
+                self.forward(&weights, block, hidden, scores);
+                let (classes, kernel) = (self.model.outputs, self.model.kernel);
+                errors(kernel, scores, &block.labels, classes, 1.0)
+            })
         };
         let scores: Vec<Score> = self.data.blocks.par_iter().map(score).collect();
         let score = scores.into_iter().fold(Score::default(), Score::add);
@@ -191,12 +247,23 @@ impl Objective for MlpObjective {
 
     /// The weights stay padded from step to step, and no gradient of W1 is kept.
     fn descend(&self, parameters: &mut [f32], epochs: u32, learning_rate: f32) -> Vec<f64> {
-        let mut weights = Weights::read(&self.model, parameters);
+        let mut workspace = self.workspace(parameters);
         let losses = (0..epochs)
-            .map(|_| self.step(&mut weights, learning_rate))
+            .map(|_| self.step(&mut workspace, learning_rate))
             .collect();
-        weights::write(&self.model, &weights.w1, &weights.small, parameters);
+        let Weights { w1, small, .. } = &workspace.weights;
+        weights::write(&self.model, w1, small, parameters);
+        workspace.keep();
         losses
+    }
+}
+
+impl Workspace {
+    fn keep(self) {
+        SPARE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(self);
     }
 }
 

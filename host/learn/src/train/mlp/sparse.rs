@@ -4,7 +4,7 @@
 //! samples into blocks, and a sample's pixels into segments. An entry is a place within its
 //! block or segment and a code, two bytes; a table gives the value of a code.
 
-use crate::train::kernel::Lists;
+use crate::train::kernel::{Lists, word};
 
 /// Samples in a block: their rows of 64 values take 25 KB.
 pub(super) const BLOCK: usize = 100;
@@ -86,10 +86,10 @@ fn by_pixel(by_sample: &Lists, samples: usize, inputs: usize) -> Lists {
         listed[next[pixel] as usize] = [sample as u8, code];
         next[pixel] += 1;
     }
-    Lists {
-        starts,
-        entries: listed,
-    }
+    let mut words: Vec<u32> = listed.as_chunks::<2>().0.iter().map(word).collect();
+    words.extend([0; 2]);
+    starts.iter_mut().for_each(|start| *start /= 2);
+    Lists { starts, words }
 }
 
 #[cfg(test)]
@@ -129,9 +129,10 @@ mod tests {
 
     fn assert_list(lists: &Lists, at: usize, codes: impl Iterator<Item = u8>) {
         let codes = codes.enumerate().map(|(row, code)| [row as u8, code]);
-        let mut expected: Vec<_> = codes.filter(|pair| pair[1] != 0).collect();
+        let mut expected: Vec<_> = codes.filter(|entry| entry[1] != 0).collect();
         expected.resize(expected.len().next_multiple_of(2), [0, 0]);
+        let expected: Vec<u32> = expected.as_chunks().0.iter().map(word).collect();
         let bounds = lists.starts[at] as usize..lists.starts[at + 1] as usize;
-        assert_eq!(lists.entries[bounds], expected);
+        assert_eq!(lists.words[bounds], expected);
     }
 }

@@ -204,3 +204,21 @@ fn a_hundred_steps_learn_the_digits() {
     let accuracy = test.evaluate(&parameters).accuracy();
     assert!(accuracy > 0.84, "{accuracy}");
 }
+
+/// Memory is kept from one training to the next.
+#[test]
+fn a_training_leaves_nothing_to_the_next() {
+    let set = embedded::mnist_subset().unwrap();
+    let descend = |hidden: usize, samples: u32| {
+        let model = Mlp::new(784, hidden, 10, Kernel::available()[0]);
+        let objective = model.objective(&set.train, &(0..samples).collect::<Vec<_>>());
+        let mut parameters = model.initialise(7);
+        let losses = objective.descend(&mut parameters, 2, 0.1);
+        (losses, parameters)
+    };
+    let alone = [(20, 130), (50, 250), (64, 30)].map(|(hidden, samples)| descend(hidden, samples));
+    let again = [(64, 30), (50, 250), (20, 130)].map(|(hidden, samples)| descend(hidden, samples));
+    for (first, last) in alone.iter().zip(again.iter().rev()) {
+        assert_eq!(first, last);
+    }
+}

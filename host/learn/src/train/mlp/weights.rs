@@ -2,7 +2,7 @@
 
 use super::Mlp;
 use crate::train::aligned::Aligned;
-use crate::train::kernel::ROW;
+use crate::train::kernel::{Kernel, ROW, descend};
 use crate::train::softmax::LANES;
 
 /// The parameters, padded to whole rows.
@@ -23,9 +23,19 @@ pub(super) struct Small {
 }
 
 impl Weights {
+    pub(super) fn zeros(model: &Mlp) -> Self {
+        Self {
+            w1: Aligned::zeros(model.inputs * ROW),
+            small: Small::zeros(model),
+            w2_transposed: Aligned::zeros(model.outputs * ROW),
+        }
+    }
+
+    /// Takes the parameters of a model, whatever was held before.
+    ///
     /// # Panics
     /// When `flat` is not as long as the model's parameters.
-    pub(super) fn read(model: &Mlp, flat: &[f32]) -> Self {
+    pub(super) fn read(&mut self, model: &Mlp, flat: &[f32]) {
         let Mlp {
             inputs,
             hidden,
@@ -37,26 +47,24 @@ impl Weights {
         let (w1, rest) = flat.split_at(inputs * hidden);
         let (b1, rest) = rest.split_at(hidden);
         let (w2, b2) = rest.split_at(hidden * outputs);
-        let mut small = Small::zeros(model);
-        small.b1[..hidden].copy_from_slice(b1);
+        self.w1.resize(inputs * ROW);
+        self.w2_transposed.resize(outputs * ROW);
+        let small = &mut self.small;
+        small.resize(model);
+        widen::<ROW>(w1, hidden, &mut self.w1);
+        widen::<ROW>(b1, hidden, &mut small.b1);
         widen::<LANES>(w2, outputs, &mut small.w2);
-        small.b2[..outputs].copy_from_slice(b2);
-        let mut weights = Self {
-            w1: Aligned::zeros(inputs * ROW),
-            small,
-            w2_transposed: Aligned::zeros(outputs * ROW),
-        };
-        widen::<ROW>(w1, hidden, &mut weights.w1);
-        weights.turn();
-        weights
+        widen::<LANES>(b2, outputs, &mut small.b2);
+        self.w2_transposed.fill(0.0);
+        self.turn();
     }
 
     /// Takes a step against the gradient of everything but W1.
-    pub(super) fn descend(&mut self, slope: &Small, rate: f32) {
+    pub(super) fn descend(&mut self, kernel: Kernel, slope: &Small, rate: f32) {
         let Small { b1, w2, b2 } = &mut self.small;
-        descend(b1, &slope.b1, rate);
-        descend(w2, &slope.w2, rate);
-        descend(b2, &slope.b2, rate);
+        descend(kernel, b1, &slope.b1, rate);
+        descend(kernel, w2, &slope.w2, rate);
+        descend(kernel, b2, &slope.b2, rate);
         self.turn();
     }
 
@@ -77,6 +85,10 @@ impl Small {
             w2: Aligned::zeros(model.hidden * LANES),
             b2: [0.0; LANES],
         }
+    }
+
+    pub(super) fn resize(&mut self, model: &Mlp) {
+        self.w2.resize(model.hidden * LANES);
     }
 
     pub(super) fn add(mut self, other: &Self) -> Self {
@@ -104,13 +116,6 @@ pub(super) fn write(model: &Mlp, w1: &[f32], small: &Small, flat: &mut [f32]) {
     to_b2.copy_from_slice(&small.b2[..outputs]);
 }
 
-/// Takes a step: parameters less `rate` times their gradient.
-pub(super) fn descend(parameters: &mut [f32], gradient: &[f32], rate: f32) {
-    for (parameter, slope) in parameters.iter_mut().zip(gradient) {
-        *parameter -= rate * slope;
-    }
-}
-
 fn add(to: &mut [f32], from: &[f32]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += from;
@@ -121,6 +126,7 @@ fn add(to: &mut [f32], from: &[f32]) {
 fn widen<const N: usize>(rows: &[f32], width: usize, wide: &mut [f32]) {
     for (to, from) in wide.chunks_exact_mut(N).zip(rows.chunks_exact(width)) {
         to[..width].copy_from_slice(from);
+        to[width..].fill(0.0);
     }
 }
 

@@ -21,7 +21,7 @@ pub const WINDOW: Duration = Duration::from_secs(60);
 /// A device that proved a key, and its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The chip number.
+    /// The chip number that it named.
     pub device: DeviceId,
     /// The address of the connection.
     pub from: SocketAddr,
