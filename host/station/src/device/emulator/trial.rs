@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{Pace, Phase};
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
@@ -212,8 +214,11 @@ pub fn train(
         _ => None,
     })?;
     stage("closing the round");
-    // A change is coded as an update is.
-    talk.source = talk.store[..length].to_vec();
+    // A broadcast is coded as an update in 8 bits is.
+    talk.source = match order.code {
+        UploadCode::Q8 => talk.store[..length].to_vec(),
+        _ => nothing(about.shape.sizes()),
+    };
     let mark = RoundMark {
         run: order.run,
         round: order.round,
@@ -422,4 +427,12 @@ impl Conversation {
             _ => None,
         })?
     }
+}
+
+/// Returns a change of zero in 8 bits a parameter.
+fn nothing(network: Shape) -> Vec<u8> {
+    // Four scales of one unit.
+    let mut bytes = [0, 1, 0, 0].repeat(4);
+    bytes.resize(UploadCode::Q8.encoded_len(&network), 0);
+    bytes
 }

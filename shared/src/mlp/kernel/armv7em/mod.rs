@@ -21,6 +21,7 @@ use self::assembler::naked_asm;
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::hidden::{activate, begin};
 pub(crate) use self::lists::{list_column, list_row};
+use self::paired::paired;
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
 pub(crate) use self::samples::walk_samples;
 pub(crate) use self::step::step_row;
@@ -134,8 +135,15 @@ pub(crate) fn pixel_differences<const IN: usize, const HID: usize>(
     out: &mut [i32],
     convert: impl Fn(i32) -> i32,
 ) {
-    for (unit, out) in (first..).zip(out) {
-        let (row, column) = place::<IN, HID>(pixel, unit);
-        *out = convert(difference(&rows[row], &base[row], column));
+    if !paired::<IN, HID>() {
+        return differences(&rows[pixel], &base[pixel], first, out, convert);
+    }
+    // Two rows are one of pairs.
+    let start = (pixel & !1) * HID + 2 * first;
+    let (rows, base) = (rows.as_flattened(), base.as_flattened());
+    let rows = rows[start..][..2 * out.len()].as_chunks::<2>().0;
+    let base = base[start..][..2 * out.len()].as_chunks::<2>().0;
+    for ((out, pair), base) in out.iter_mut().zip(rows).zip(base) {
+        *out = convert(i32::from(pair[pixel % 2]) - i32::from(base[pixel % 2]));
     }
 }
