@@ -91,15 +91,15 @@ pub const STM32L496: Board = Board {
     cores: 1,
     flash: Region::new("all flash", 0x0800_0000, MB),
     boot: Boot::VectorTable,
-    program_bytes: 256 * KB,
+    program_bytes: 320 * KB,
     state_bytes: 176 * KB,
     key_bytes: 4 * KB,
     sector_bytes: 2 * KB,
     ram: Region::new("all RAM", 0x2000_0000, 320 * KB),
     stack_bytes: 32 * KB,
     entropy_address: None,
-    // Limited by the flash, which has room for 767.
-    most_samples: 760,
+    // Limited by the flash, which has room for 683.
+    most_samples: 680,
     probe_target: Some("STM32L496ZGTx"),
     self_test: false,
     app: false,
