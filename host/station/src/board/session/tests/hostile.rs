@@ -1,6 +1,7 @@
 //! Boards that send false data, and unknown clients on their lines.
 
 use gleaner_shared::energy::Snapshot;
+use gleaner_shared::mlp::UploadCode;
 use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::link::{Event, Greeting};
 use gleaner_shared::wire::message::{
@@ -240,9 +241,13 @@ fn greeted(about: About) -> Input {
 }
 
 #[test]
-fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
+fn a_board_of_another_network_or_without_room_for_model_or_code_is_not_used() {
     let small = About {
         largest_transfer: 7,
+        ..about()
+    };
+    let plain = About {
+        codes: UploadCode::Q16.bit() | UploadCode::Q4.bit(),
         ..about()
     };
     for (about, reason) in [
@@ -250,6 +255,10 @@ fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
         (
             small,
             "it takes transfers of 7 bytes at most, the model has 8",
+        ),
+        (
+            plain,
+            "it cannot code uploads as q8: set upload.code to one of q16, q4",
         ),
     ] {
         let mut board = Board::new();
