@@ -125,8 +125,9 @@ fn networks_of_other_sizes_train_to_the_hosts_bits_on_both_cores() {
 }
 
 /// Most cycles a sample of the preset `har`, as it is flashed: what the images reach, with a little for what
-/// a compiler may do; an RP2040's with the flash's cache, an STM32's without waits for flash.
-const MOST_CYCLES: [(Board, u64); 2] = [(Board::Rp2040, 54_500), (Board::Stm32l4r5, 42_500)];
+/// a compiler may do; an RP2040's with the flash's cache, which follows where the linker places code, an
+/// STM32's without waits for flash.
+const MOST_CYCLES: [(Board, u64); 2] = [(Board::Rp2040, 58_500), (Board::Stm32l4r5, 42_500)];
 
 #[test]
 fn dense_windows_train_to_the_hosts_bits_and_cost_least_as_they_are_flashed() {
