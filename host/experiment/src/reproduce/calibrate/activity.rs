@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::stats::Statistic;
+use crate::stats::{self, Statistic};
 
 /// Counts over some rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -78,29 +78,10 @@ impl Activity {
     }
 }
 
-/// Returns Spearman's rank correlation of two lists of counts; equal counts share their mean rank.
-/// It is 0 where all counts of a list are equal.
+/// Returns Spearman's rank correlation of two lists of counts, as [`stats`] has it for pairs.
 pub fn rank_correlation(a: &[u32], b: &[u32]) -> f64 {
-    let (a, b) = (ranks(a), ranks(b));
-    let mean = (a.len() as f64 + 1.0) / 2.0;
-    let product = |a: &[f64], b: &[f64]| -> f64 {
-        a.iter().zip(b).map(|(x, y)| (x - mean) * (y - mean)).sum()
-    };
-    let scale = (product(&a, &a) * product(&b, &b)).sqrt();
-    match scale > 0.0 {
-        true => product(&a, &b) / scale,
-        false => 0.0,
-    }
-}
-
-/// Returns the rank of every count, from 1; equal counts share their mean rank.
-fn ranks(counts: &[u32]) -> Vec<f64> {
-    let rank = |count: &u32| {
-        let less = counts.iter().filter(|it| *it < count).count() as f64;
-        let equal = counts.iter().filter(|it| *it == count).count() as f64;
-        less + (equal + 1.0) / 2.0
-    };
-    counts.iter().map(rank).collect()
+    let pairs = a.iter().zip(b).map(|(&a, &b)| (a.into(), b.into()));
+    stats::rank_correlation(&pairs.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
