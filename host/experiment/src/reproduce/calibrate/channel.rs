@@ -95,7 +95,7 @@ impl Fit {
             let share = activity.clients() / 3.0;
             (3.0 * share * (1.0 - share) / f64::from(printed::ROUNDS)).sqrt()
         };
-        let clients = printed::SIZES.len() as f64;
+        let clients = printed::sizes().len() as f64;
         // Standard error of a standard deviation over ten clients.
         let of_spread = |spread: f64| spread / (2.0 * (clients - 1.0)).sqrt();
         let row = |figure, printed, found, error| Compared {
@@ -187,7 +187,7 @@ impl Reading {
         let scenario = resolve(base.preset, &overrides)?;
         let planner = Planner::new(&scenario)?;
         let policy = gleaner_sim::round::settings::policy(&scenario);
-        let mut activity = Activity::new(printed::SIZES.len());
+        let mut activity = Activity::new(printed::sizes().len());
         for round in 1..=base.rounds {
             let instance = planner.instance(round)?;
             let norms = base.norms.of_round(round);

@@ -8,7 +8,7 @@ use gleaner_sim::round::{environment, settings};
 use gleaner_sim::scenario::Scenario;
 
 use super::activity::Activity;
-use super::printed::SIZES;
+use super::printed::sizes;
 use crate::error::ExperimentError;
 
 /// A power within this share of the largest is full power.
@@ -33,7 +33,7 @@ impl Planner {
 
     /// States the problem of a round, with empty queues and placeholders for estimates.
     pub fn instance(&self, round: u32) -> Result<Instance, ExperimentError> {
-        let samples = SIZES.iter().map(|&size| size as u32).collect();
+        let samples = sizes().to_vec();
         Ok(Instance::paper(
             &self.system,
             self.channel.round(round)?,

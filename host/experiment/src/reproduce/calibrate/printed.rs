@@ -5,14 +5,17 @@ use gleaner_sim::policy::Scheduler;
 use super::activity::Activity;
 use crate::reproduce::paper::paper;
 
-/// Data set sizes of the ten clients of the table of statistics.
-pub const SIZES: [usize; 10] = [1091, 1017, 1257, 1039, 1004, 876, 920, 1025, 1069, 1054];
 /// Rounds of the table of statistics.
 pub const ROUNDS: u32 = 2000;
 /// Rounds that the table of solutions shows.
 pub const SOLUTIONS: std::ops::RangeInclusive<u32> = 201..=210;
 /// Printed full power of the table of solutions.
 const FULL_MW: f64 = 199.53;
+
+/// Returns the data set sizes of the clients of the table of statistics.
+pub fn sizes() -> &'static [u32] {
+    &paper().samples
+}
 
 /// Returns the printed counts of a scheduler; `None` if the table does not have it.
 pub fn statistics(scheduler: Scheduler) -> Option<Activity> {
@@ -30,7 +33,7 @@ pub fn statistics(scheduler: Scheduler) -> Option<Activity> {
 
 /// Returns the counts of the table of solutions.
 pub fn solutions() -> Activity {
-    let mut activity = Activity::new(SIZES.len());
+    let mut activity = Activity::new(sizes().len());
     for row in &paper().solution {
         let clients = row.clients.iter().filter(|&&client| client > 0);
         let participants: Vec<_> = clients.map(|&it| (it as usize - 1, row.epochs)).collect();

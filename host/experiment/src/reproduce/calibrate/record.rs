@@ -6,7 +6,7 @@ use gleaner_cre::estimate::clip_beta;
 use gleaner_cre::optim::Instance;
 use serde::Deserialize;
 
-use super::printed::SIZES;
+use super::printed::sizes;
 use crate::error::ExperimentError;
 
 /// What the base station knew before every round of a run under CRE.
@@ -39,7 +39,7 @@ impl Estimates {
     /// Returns the record inside the program.
     pub fn built_in() -> Self {
         Self {
-            rows: rows(ESTIMATES, BEFORE_DELTA + SIZES.len()),
+            rows: rows(ESTIMATES, BEFORE_DELTA + sizes().len()),
         }
     }
 
@@ -52,7 +52,7 @@ impl Estimates {
         let text = gleaner_files::read_text(path).map_err(gleaner_files::at(path))?;
         let problems: Vec<Problem> =
             serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
-        let of_ten = |it: &Problem| it.inst.clients() == SIZES.len();
+        let of_ten = |it: &Problem| it.inst.clients() == sizes().len();
         if problems.is_empty() || !problems.iter().all(of_ten) {
             return Err(refused("expected rounds of ten clients".to_owned()));
         }
@@ -89,7 +89,7 @@ impl Norms {
     /// Returns the record inside the program.
     pub fn built_in() -> Self {
         Self {
-            rows: rows(NORMS, 1 + SIZES.len()),
+            rows: rows(NORMS, 1 + sizes().len()),
         }
     }
 

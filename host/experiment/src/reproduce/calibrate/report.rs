@@ -211,13 +211,13 @@ fn by_client(name: &str, scheduler: Scheduler, found: &Activity) -> String {
     let Some(printed) = printed::statistics(scheduler) else {
         return String::new();
     };
-    let mut order: Vec<usize> = (0..printed::SIZES.len()).collect();
-    order.sort_by_key(|&client| printed::SIZES[client]);
+    let mut order: Vec<usize> = (0..printed::sizes().len()).collect();
+    order.sort_by_key(|&client| printed::sizes()[client]);
     let mut header = vec![format!("{name}: samples")];
     header.extend(
         order
             .iter()
-            .map(|&client| printed::SIZES[client].to_string()),
+            .map(|&client| printed::sizes()[client].to_string()),
     );
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let mut table = Table::new(&header);

@@ -38,7 +38,7 @@ pub fn replay(
 ) -> Result<Replay, ExperimentError> {
     let planner = Planner::new(scenario)?;
     let policy = settings::policy(scenario);
-    let clients = printed::SIZES.len();
+    let clients = printed::sizes().len();
     let mut replay = Replay {
         rate: scenario.learning.learning_rate,
         b1: scenario.cre.b1,
